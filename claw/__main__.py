@@ -1,0 +1,3 @@
+from claw.cli import main
+
+main()

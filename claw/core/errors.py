@@ -1,0 +1,56 @@
+"""Why a model call failed. Told once, at the edge (an adapter or a CLI back end); nobody matches text after that."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class FailureKind(StrEnum):
+    """The vocabulary of failures; every word is used in journals, reports, scenarios and the error catalogue."""
+
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    CONTEXT_OVERFLOW = "context_overflow"  # the input alone does not fit
+    OUTPUT_BUDGET = "output_budget"  # the input fits, max_tokens does not
+    AUTH = "auth"
+    BILLING = "billing"
+    TIMEOUT = "timeout"
+    TRUNCATED = "truncated"  # a stream that ended without its terminator
+    TRANSPORT = "transport"
+    BAD_REQUEST = "bad_request"
+    POISONED_HISTORY = "poisoned_history"  # the transcript itself is refused; sending it again cannot help
+    MODEL_NOT_FOUND = "model_not_found"
+    SESSION_EXPIRED = "session_expired"
+    EMPTY_RESPONSE = "empty_response"
+    REFUSED = "refused"
+
+
+class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One classified failure.
+
+    `retry_after` in seconds as the other side asked; `replay_safe` false when something was already delivered or done;
+    `tokens` and `limit` are the numbers of an overflow message when it has them; `raw` is what came, secrets removed.
+    """
+
+    kind: FailureKind
+    message: str = ""
+    status: int | None = None
+    retry_after: float | None = None
+    replay_safe: bool = True
+    tokens: int | None = None
+    limit: int | None = None
+    raw: dict[str, Any] = {}
+
+
+class ProviderError(Exception):
+    """How an adapter says that a call failed."""
+
+    def __init__(self, failure: ProviderFailure) -> None:
+        super().__init__(failure.message or failure.kind.value)
+        self.failure = failure
+
+
+class ClawError(Exception):
+    """Bad input of a user: says the file, the place and the remedy. Ends a command with exit code 2."""

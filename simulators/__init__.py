@@ -1,0 +1,1 @@
+"""Simulated model providers and CLI fakes. Never imports `claw`."""

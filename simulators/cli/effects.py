@@ -1,0 +1,136 @@
+"""What a CLI fake asks of the world. A fake is a generator that yields effects and is sent their results.
+
+In process a shell performs them under virtual time; as a program another shell performs them for real. Only the
+standard library is imported here, so that a fake starts quickly.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Bytes to stdout or stderr, flushed. Result: None."""
+
+    data: bytes
+    stream: Literal["stdout", "stderr"] = "stdout"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass. Result: None. `float("inf")` hangs until a signal."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStdin:
+    """Result: the next line with its newline, or b"" at the end; `all` reads to the end."""
+
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An HTTP request to the provider. Result: a `Reply`, whose body is then read with `NextChunk`.
+
+    A connection that cannot be made or breaks is sent as `CallFailed` (a value, not an exception).
+    """
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class NextChunk:
+    """Result: more of the body of the current reply (bytes, b"" at its end) or `CallFailed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hangup:
+    """Leave the current reply. Result: None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exec:
+    """Run a program to its end (a tool). Result: `Executed`."""
+
+    argv: Sequence[str]
+    cwd: str
+    stdin: bytes = b""
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """Result: the bytes, or None if there is no such file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListFiles:
+    """Result: the names in a folder, sorted; () if there is none."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """Create or replace (or append to) a file, folders made. Result: None, or an OSError as a value."""
+
+    path: str
+    data: bytes
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Result: Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The process ends with this code; nothing after it is run."""
+
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Result of `Call`: header names in lower case."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    kind: Literal["connect", "reset", "timeout", "cut"]
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    code: int  # negative: a signal
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+
+
+Effect = Write | Wait | ReadStdin | Call | NextChunk | Hangup | Exec | ReadFile | ListFiles | WriteFile | Now | Exit
+Result = object
+Program = Generator[Effect, Result, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a fake is started: argv without the program's name, environment, working directory."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str
+    seed: int = 0

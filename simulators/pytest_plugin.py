@@ -1,0 +1,1 @@
+"""pytest fixtures that put any code under test before the simulators."""
