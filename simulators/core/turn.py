@@ -21,7 +21,9 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     """One unit of the rendered prompt, in render order tools → system → messages.
 
     `digest` is its identity for the prompt cache: `cache_control` left out, a lone text block equal to its plain
-    string. `text` is what the tokenizer counts. `opens_message` is true for the first block of each message.
+    string. `text` is the prose that every tokenizer counts (of a tool its description, of a tool call its JSON input);
+    `structure` is what a real tokenizer sees besides (a tool's name and schema, a call's name). `opens_message` is
+    true for the first block of each message.
     """
 
     level: Level
@@ -30,6 +32,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     role: str = ""  # user | assistant | system, "" for tools
     digest: bytes
     text: str = ""
+    structure: str = ""
     images: int = 0  # number of images; their tokens come from `image_tokens`
     image_tokens: int = 0
     ttl: Ttl | None = None  # a cache breakpoint ends here
