@@ -89,7 +89,7 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     context_window: int = 200_000
     max_output: int = 32_000
     price: Price = Price()
-    thinking: str = "none"  # none | budget | adaptive
+    thinking: str = "none"  # none | budget | adaptive | always (adaptive, cannot be switched off)
 
 
 class Models(Protocol):
