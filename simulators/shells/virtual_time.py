@@ -246,8 +246,7 @@ class VirtualClock:
         if not seconds >= 0:
             raise ValueError(f"time cannot go back by {-seconds} seconds")
         self.now()
-        loop = virtual_loop()
-        if loop is None:
+        if self._loop is None or self._loop.is_closed():
             self._now += seconds
         else:
-            loop.advance(seconds)
+            self._loop.advance(seconds)
