@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from simulators.core.account_file import On
 from simulators.core.turn import Dialect, Failure, ModelCall, ModelTurn, Stamp, Tokens
 from simulators.core.wire import WireEvent
 
@@ -48,6 +49,15 @@ class ShapedTurn(msgspec.Struct, frozen=True):
     turn: ModelTurn
     tokens: Tokens
     rewrite: Callable[[bytes], bytes] | None = None
+
+
+class ArmedFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that a document asks for: its kind, its parameters, when it acts, and where it stands (`faults[0]`)."""
+
+    kind: FaultKind
+    params: Any
+    on: On
+    place: str
 
 
 class Responder(Protocol):

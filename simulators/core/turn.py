@@ -64,6 +64,9 @@ class ModelCall(msgspec.Struct, kw_only=True):
     last_user: str = ""  # text of the last user message ("" after tool results)
     tools: tuple[ToolDecl, ...] = ()
     tool_results: tuple[str, ...] = ()  # names of the tools whose results the last message carries
+    # Input plus max_tokens over the window is refused (else generation stops at the window's end).
+    strict_window: bool = False
+    path: str = ""  # of the request; set by the account
     kind: CallKind = "main"  # set by the account from the table of side calls
     body: Mapping[str, Any] = {}  # the decoded request
     headers: Headers = ()
@@ -105,8 +108,9 @@ class Refused(Exception):
 class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
     """What will be answered: parts in the order thinking, text, tool calls.
 
-    `stop` None means `tool_use` if there are tool calls, else `end_turn`. `output_tokens` overrides the figure
-    alone. `blocks` are raw vendor blocks passed through after the text. `failure` answers an error instead.
+    `stop` None means `tool_use` if there are tool calls, else `end_turn`; the account fills it in before a dialect
+    sees the turn. `stop_sequence` is the one that ended the text. `output_tokens` overrides the figure alone.
+    `blocks` are raw vendor blocks passed through after the text. `failure` answers an error instead.
     """
 
     thinking: str | None = None
@@ -114,10 +118,12 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] = ()
     blocks: tuple[Mapping[str, Any], ...] = ()
     stop: str | None = None
+    stop_sequence: str | None = None
     output_tokens: int | None = None
     failure: Failure | None = None
-    raw: Mapping[str, Any] | None = None  # {status, headers, body}: sent as it stands
+    raw: Mapping[str, Any] | None = None  # {status, headers (pairs), body (bytes)}: sent as it stands
     answered_by: str = ""
+    faults: tuple[Any, ...] = ()  # `ArmedFault`s of this turn alone
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):

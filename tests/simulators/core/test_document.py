@@ -90,7 +90,7 @@ def test_an_alias_is_read_where_it_is_used() -> None:
     [
         ("about: x\nfautls: []", "story.yaml:2: fautls: unknown key `fautls`; did you mean `faults`?"),
         (
-            "faults:\n  - kind: a\n  - knid: b",
+            "faults:\n  - kind: a\n  - times: 2",
             "story.yaml:3: faults[1]: `kind` is missing",
         ),
         ("faults:\n  - {kind: a, tims: 3}", "faults[0].tims: unknown key `tims`; did you mean `times`?"),
