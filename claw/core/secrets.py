@@ -21,10 +21,16 @@ _NAMED = (
     r"[\"']?\s*[:=]\s*[\"']?)(?!bearer\b|basic\b)[A-Za-z0-9._~+/=\-]{6,}",
     r"([?&]key=)[^&\s\"']+",
 )
-_SECRET_NAMES = frozenset(
-    ("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "set-cookie")
-    + ("api_key", "apikey", "access_token", "refresh_token", "client_secret", "password")
-)
+_SECRET_NAMES = {
+    "authorization",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "cookie",
+    "set-cookie",
+}
+_SECRET_NAMES |= {"api_key", "apikey", "access_token", "refresh_token", "client_secret", "password"}
 
 
 @cache
