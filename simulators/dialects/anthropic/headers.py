@@ -1,0 +1,51 @@
+"""Headers of every answer: request id, organisation, and where the rate limits stand."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import ceil
+from typing import Any
+
+from simulators.core.turn import Stamp
+from simulators.core.wire import Headers
+from simulators.dialects.anthropic.failures import request_id
+
+_NO_ORGANIZATION = "00000000-0000-4000-8000-000000000000"
+_NAMES = {"requests": "requests", "input_tokens": "input-tokens", "output_tokens": "output-tokens"}
+# What an account without limits is shown: generous ones of the provider's highest tier, never used up.
+_UNLIMITED = {"requests": 4_000, "input_tokens": 2_000_000, "output_tokens": 400_000}
+
+
+def answer_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
+    """`limits`: for requests, input_tokens and output_tokens each an object with `limit`, `remaining` and `reset`
+    (Unix seconds). Remaining tokens are rounded to thousands; `tokens` shows the limit that is nearest."""
+    found: list[tuple[str, str]] = [
+        ("request-id", request_id(stamp)),
+        ("anthropic-organization-id", stamp.organization or _NO_ORGANIZATION),
+    ]
+    nearest: tuple[float, int, int, float] | None = None
+    for name, label in _NAMES.items():
+        state = limits.get(name)
+        if state is None:
+            limit = remaining = _UNLIMITED[name]
+            reset = stamp.now
+        else:
+            limit, remaining, reset = state.limit, max(0, state.remaining), state.reset
+        if name != "requests":
+            share = remaining / limit
+            remaining = round(remaining / 1000) * 1000
+            if nearest is None or (state is not None and share < nearest[0]):
+                nearest = (share, limit, remaining, reset)
+        found += _limit(label, limit, remaining, reset)
+    if nearest is not None:
+        found += _limit("tokens", *nearest[1:])
+    return tuple(found)
+
+
+def _limit(label: str, limit: int, remaining: int, reset: float) -> list[tuple[str, str]]:
+    head = f"anthropic-ratelimit-{label}-"
+    return [(f"{head}limit", str(limit)), (f"{head}remaining", str(remaining)), (f"{head}reset", rfc3339(reset))]
+
+
+def rfc3339(at: float) -> str:
+    """A Unix time as `2026-01-01T00:00:07Z`, rounded up to the second."""
+    return datetime.fromtimestamp(ceil(at - 1e-6), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
