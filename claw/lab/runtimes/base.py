@@ -1,0 +1,53 @@
+"""What a runtime under test must be able to do, so that a scenario can be played with it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from claw.lab.evidence import Outcome, SessionState, Spawn
+from claw.lab.schema import Kill, Scenario
+from claw.lab.stage import Stage
+
+
+class Runtime(Protocol):
+    """One runtime in one play. Made fresh for every play; all methods run in the play's loop.
+
+    `capabilities` are the words that `needs:` uses. A runtime that cannot say something answers None rather than
+    guess: the checks then count as not checked.
+    """
+
+    name: str
+    capabilities: frozenset[str]
+
+    def accepts(self, scenario: Scenario) -> str | None:
+        """None if this runtime knows every setting of `given.runtime`, else why the scenario is not for it."""
+
+    async def start(self, stage: Stage) -> None:
+        """Put everything in its place (instructions, workspace, history, keys) and be ready for a prompt."""
+
+    async def prompt(self, text: str, *, kill: Kill | None = None) -> Outcome:
+        """Ask one thing in the session of the play. With `kill`, die at that event."""
+
+    async def compact(self) -> Outcome | None:
+        """Compact the session by hand."""
+
+    async def restart(self) -> None:
+        """A new process over the same files; what was not synced is gone."""
+
+    async def session(self) -> SessionState | None:
+        """The session on disk, or None if it cannot be read."""
+
+    def spawns(self) -> list[Spawn] | None:
+        """Every process started so far, in order; None if they cannot be seen."""
+
+    async def close(self) -> None:
+        """End everything that is still running. Called once, whatever happened."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A runtime that can be chosen by name: `make()` gives a fresh one for a play."""
+
+    name: str
+    make: Callable[[], Runtime]
+    options: Mapping[str, Any] = {}
