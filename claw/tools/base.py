@@ -89,9 +89,8 @@ class FunctionTool(Generic[Input]):
         except ToolError as error:
             return said(str(error), is_error=True)
         except OSError as error:
-            return said(
-                f"{self.spec.name}: {error.strerror or error}: {error.filename or ''}".rstrip(": "), is_error=True
-            )
+            where = relative(context, str(error.filename or ""))
+            return said(f"{self.spec.name}: {error.strerror or error}: {where}".rstrip(": "), is_error=True)
 
 
 def schema_of(input_type: type[Any]) -> dict[str, Any]:
@@ -118,8 +117,14 @@ def inside(context: ToolContext, path: str) -> str:
     root = os.path.realpath(context.workspace)
     target = os.path.realpath(os.path.join(root, path))
     if target != root and not target.startswith(root.rstrip("/") + "/"):
-        raise ToolError(f"{path} lies outside the workspace {context.workspace}; only files in it can be reached")
+        raise ToolError(f"{path} lies outside the workspace; only files in it can be reached")
     return target
+
+
+def relative(context: ToolContext, path: str) -> str:
+    """`path` as the model knows it: an absolute one would differ from machine to machine, and with it the prompt."""
+    root = os.path.realpath(context.workspace)
+    return os.path.relpath(path, root) if path == root or path.startswith(root.rstrip("/") + "/") else path
 
 
 def clip(text: str, limit: int) -> str:
