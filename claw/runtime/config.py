@@ -184,16 +184,15 @@ def _fields(names: list[str]) -> list[str]:
     """The keys that the table under `names` knows."""
     table: Any = Config
     for name in names:
-        hint = Any
+        hint: Any = Any
         if isinstance(table, type) and issubclass(table, msgspec.Struct):
             hint = get_type_hints(table).get(name, Any)
-            inside = [a for a in get_args(hint) if isinstance(a, type) and issubclass(a, msgspec.Struct)]
+            inside: list[Any] = [a for a in get_args(hint) if isinstance(a, type) and issubclass(a, msgspec.Struct)]
             hint = inside[-1] if inside else hint
         elif isinstance(table, type):
             continue
         table = hint if hint is not Any else table
-    is_table = isinstance(table, type) and issubclass(table, msgspec.Struct)
-    return list(table.__struct_fields__) if is_table else []
+    return list(table.__struct_fields__) if isinstance(table, type) and issubclass(table, msgspec.Struct) else []
 
 
 def _line(text: str, names: list[str]) -> int:

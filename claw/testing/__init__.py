@@ -1,0 +1,1 @@
+"""Fakes for tests of claw, and of what is built on it."""

@@ -1,0 +1,303 @@
+"""How a run goes on: what is asked next, what follows a failure, and compaction, a phase of the same machine."""
+
+from typing import cast
+
+import msgspec
+
+from claw.core import asking, compaction, ending
+from claw.core.commands import Failure, Sleep
+from claw.core.errors import FailureKind, ProviderFailure
+from claw.core.policy import Situation, decide
+from claw.core.state import Compacting, State, Step, Trigger, draw
+from claw.core.stream import ModelTurn
+from claw.core.transcript import CustomEntry, live, summary_message
+from claw.core.usage import Usage
+from claw.core.window import budget, message_tokens
+
+LEVELS = 3  # keep the newest part; keep a quarter of it; keep nothing but an unanswered prompt
+PASSING = (
+    FailureKind.AUTH,
+    FailureKind.BILLING,
+    FailureKind.RATE_LIMITED,
+    FailureKind.OVERLOADED,
+    FailureKind.SERVER_ERROR,
+    FailureKind.TRANSPORT,
+    FailureKind.TIMEOUT,
+)  # of a summary call: the reason to report, rather than the overflow behind it
+
+
+def ask(out: Step) -> None:
+    """Ask what is to be asked next: the piece of a compaction at work, a compaction that is due, or the main call."""
+    state = out.state
+    out.set(awaited=None)
+    if state.compacting is not None:
+        asking.call_summary(out)
+    elif state.calls >= state.setup.max_calls:
+        finish_failed(out, FailureKind.TIMEOUT, f"stopped after {state.calls} calls in one run")
+    elif state.at.cli:
+        _ask_cli(out)
+    elif state.setup.rules.compact and not state.skip_threshold and asking.too_full(state):
+        begin_compaction(out, "threshold")
+    else:
+        asking.call_model(out)
+
+
+def _ask_cli(out: Step) -> None:
+    """`observe` leaves compaction to the CLI; `own` begins a new session with a record, `hybrid` sends `/compact`."""
+    state = out.state
+    how = state.setup.coordination
+    if how != "observe" and not state.skip_threshold and asking.too_full(state):
+        out.set(skip_threshold=True)
+        if how == "hybrid" and asking.compact_cli(out):
+            return
+        out.set(fresh=True)
+    asking.call_cli(out)
+
+
+def failed(out: Step, failure: ProviderFailure, delivered: bool) -> None:
+    """Decide what follows a failed call, book it, and go on."""
+    out.set(in_row=out.state.in_row + 1)
+    learn_limits(out, failure)
+    state = out.state
+    decision = decide(failure, situation(state, delivered), state.setup.rules)
+    if delivered and decision.action != "give_up":
+        out.note_attempt(failure, action=decision.action, waited_s=decision.wait_s, why=decision.why, retracted=True)
+    else:
+        out.note_attempt(failure, action=decision.action, waited_s=decision.wait_s, why=decision.why)
+    match decision.action:
+        case "retry":
+            out.set(retries=state.retries + 1, waited_s=state.waited_s + decision.wait_s)
+            _renew_unresumed(out)
+            _sleep_or_ask(out, decision.wait_s)
+        case "rotate":
+            out.set(profile=state.profile + 1, in_row=0)
+            ask(out)
+        case "fallback":
+            _next_target(out, elsewhere=failure.kind in (FailureKind.AUTH, FailureKind.BILLING))
+            ask(out)
+        case "compact" if state.compacting is not None:
+            _smaller_pieces(out)
+        case "compact":
+            begin_compaction(out, "overflow")
+        case "lower_max_tokens":
+            out.set(max_tokens=decision.max_tokens)
+            ask(out)
+        case "repair":
+            out.set(plain=True)
+            ask(out)
+        case "reseed":
+            out.set(reseeded=True, fresh=True, cli_session=None)
+            ask(out)
+        case "give_up":
+            _give_up(out, failure, decision.why)
+
+
+def situation(state: State, delivered: bool) -> Situation:
+    rest = state.setup.targets[state.target + 1 :]
+    wanted = state.max_tokens or min(state.at.max_output, 32_000)
+    return Situation(
+        delivered=delivered,
+        summary=state.compacting is not None,
+        cli=state.at.cli,
+        in_row=state.in_row,
+        attempts_used=state.retries,
+        seconds_used=state.waited_s,
+        spare_profile=state.profile + 1 < len(state.at.profiles),
+        fallback=bool(rest),
+        fallback_elsewhere=any(target.provider != state.at.provider for target in rest),
+        compactions=state.tried,
+        max_tokens=asking.summary_tokens(state) if state.compacting else wanted,
+        repaired=state.plain,
+        reseeded=state.reseeded,
+        draw=draw(state),
+    )
+
+
+def _sleep_or_ask(out: Step, seconds: float) -> None:
+    if seconds <= 0:
+        ask(out)
+        return
+    id = out.id()
+    out.commands.append(Sleep(id=id, seconds=seconds))
+    out.set(phase="sleeping", awaited=id)
+
+
+def _renew_unresumed(out: Step) -> None:
+    """A CLI refuses an id that it has begun to use; a failed first run is repeated under a new one."""
+    if out.state.at.cli and not out.state.resumed:
+        out.set(cli_session=None, fresh=True)
+
+
+def _next_target(out: Step, *, elsewhere: bool) -> None:
+    state = out.state
+    targets = state.setup.targets
+    following = range(state.target + 1, len(targets))
+    at = next(i for i in following if not elsewhere or targets[i].provider != state.at.provider)
+    out.set(target=at, profile=0, in_row=0, max_tokens=None, window=None, cli_session=None, fresh=False)
+
+
+def _give_up(out: Step, failure: ProviderFailure, why: str) -> None:
+    job = out.state.compacting
+    message = f"{failure.message or failure.kind.value} ({why})"
+    if failure.kind is FailureKind.RATE_LIMITED and failure.retry_after:
+        message = f"{failure.message or 'rate limited'}: free again in {failure.retry_after:.0f} s ({why})"
+    if job is None:
+        finish_failed(out, failure.kind, message)
+        return
+    fail_compaction(out, message)
+    kind = failure.kind if failure.kind in PASSING else FailureKind.CONTEXT_OVERFLOW
+    if job.trigger == "threshold":
+        out.set(skip_threshold=True, in_row=0)
+        ask(out)
+    else:
+        finish_failed(out, kind, f"the conversation could not be condensed: {message}")
+
+
+def finish_failed(out: Step, kind: FailureKind, message: str, reply: str = "") -> None:
+    """The session remembers why, where no model sees it."""
+    data = {"kind": kind.value, "message": message}
+    out.persist(CustomEntry(id=out.entry_id(), parent_id=out.state.leaf, custom_type="run_failed", data=data))
+    ending.finish(out, reply, "error", Failure(kind, message))
+
+
+# what calls teach
+
+
+def learn_scale(out: Step, usage: Usage) -> None:
+    """Compare the provider's count of a main call with our estimate of it."""
+    guess = _estimate(out.state)
+    if not out.state.at.cli and usage.context_tokens and guess > 500:
+        out.set(scale=_clamp(usage.context_tokens / guess))
+
+
+def learn_limits(out: Step, failure: ProviderFailure) -> None:
+    """An overflow tells more than any table: the provider's count, and the true window."""
+    state = out.state
+    if failure.kind is not FailureKind.CONTEXT_OVERFLOW or state.compacting is not None or state.at.cli:
+        return
+    if failure.limit:
+        out.set(window=min(state.size, failure.limit))
+    at_least = failure.tokens or out.state.size
+    out.set(scale=_clamp(max(state.scale, at_least / max(1, _estimate(state)))))
+
+
+def _clamp(scale: float) -> float:
+    return min(max(scale, 0.25), 8.0)
+
+
+def _estimate(state: State) -> int:
+    compacted, kept = live(state.history)
+    summary = message_tokens(summary_message(compacted.summary)) if compacted else 0
+    return state.fixed + summary + sum(message_tokens(entry.message) for entry in kept)
+
+
+# compaction
+
+
+def begin_compaction(out: Step, trigger: Trigger) -> None:
+    """Plan at the present level, harder ones if nothing could go, and ask for the first summary."""
+    state = out.state
+    before = asking.fullness(state).tokens
+    plan, level = None, state.level
+    while plan is None and level < LEVELS:
+        plan = compaction.plan(
+            state.history, keep=_keep(state, level), piece_tokens=piece_tokens(state, level), scale=state.scale
+        )
+        level += 1
+    out.set(tried=state.tried + 1, level=level)
+    if plan is None:
+        _nothing_to_gain(out, trigger)
+        return
+    out.emit("compaction_start", trigger=trigger, tokens_before=before)
+    out.set(compacting=Compacting(plan=plan, trigger=trigger, tokens_before=before), in_row=0)
+    ask(out)
+
+
+def _keep(state: State, level: int) -> int:
+    """Tokens of the newest part that stays: at most 0.4 of the budget, a quarter of that, nothing."""
+    most = min(state.setup.keep, budget(state.size, state.setup.reserve) * 2 // 5)
+    return 0 if level >= LEVELS - 1 or state.manual else most >> (2 * level)
+
+
+def piece_tokens(state: State, level: int) -> int:
+    """What one summary call reads, by the provider's count."""
+    room = state.size - asking.summary_tokens(state) - min(compaction.OVERHEAD, state.size // 8)
+    return max(500, int(room * 0.8) >> level)
+
+
+def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
+    if trigger == "threshold":
+        out.set(skip_threshold=True)
+        ask(out)
+    elif trigger == "manual":
+        finish_failed(out, FailureKind.BAD_REQUEST, "there is nothing to condense in this session")
+    else:
+        finish_failed(
+            out, FailureKind.CONTEXT_OVERFLOW, "the conversation does not fit, and nothing of it can be condensed"
+        )
+
+
+def _smaller_pieces(out: Step) -> None:
+    """The summary call itself did not fit: the same compaction again, a level harder."""
+    job = cast(Compacting, out.state.compacting)
+    fail_compaction(out, "the part to be summarised did not fit")
+    begin_compaction(out, job.trigger)
+
+
+def fail_compaction(out: Step, why: str) -> None:
+    """Nothing was written: history and usage are what they were."""
+    job = cast(Compacting, out.state.compacting)
+    out.set(compacting=None)
+    out.emit("compaction_end", trigger=job.trigger, ok=False, why=why, tokens_before=job.tokens_before)
+
+
+def summary_finished(out: Step, turn: ModelTurn) -> None:
+    """One piece is summarised; after the last one the summary takes the place of what it stands for."""
+    job = cast(Compacting, out.state.compacting)
+    text = turn.message.text.strip()
+    if not text or turn.stop == "refusal":
+        kind = FailureKind.REFUSED if turn.stop == "refusal" else FailureKind.EMPTY_RESPONSE
+        failed(out, ProviderFailure(kind=kind, message="the summary call gave no summary"), delivered=False)
+        return
+    if job.piece + 1 < len(job.plan.pieces):
+        out.set(compacting=msgspec.structs.replace(job, summary=text, piece=job.piece + 1), in_row=0)
+        ask(out)
+        return
+    summary = compaction.with_request(text, job.plan.request)
+    after = compaction.tokens_after(summary, job.plan.kept_tokens, out.state.scale)
+    if after >= job.plan.tokens_before:
+        _no_smaller(out, job)
+        return
+    _write(out, job, summary, after)
+
+
+def _no_smaller(out: Step, job: Compacting) -> None:
+    """A compaction that gains nothing has failed: the next level at once, within the same count."""
+    fail_compaction(out, "the summary was no smaller than what it stands for")
+    if out.state.tried < out.state.setup.rules.compactions:
+        begin_compaction(out, job.trigger)
+    else:
+        _nothing_to_gain(out, job.trigger)
+
+
+def _write(out: Step, job: Compacting, summary: str, after: int) -> None:
+    fixed = int(out.state.fixed * out.state.scale)
+    out.persist(
+        compaction.entry(
+            job.plan,
+            id=out.entry_id(),
+            parent_id=out.state.leaf,
+            summary=summary,
+            tokens_before=job.tokens_before,
+            after=fixed + after,
+            trigger=job.trigger,
+        )
+    )
+    out.set(compacting=None, compactions=out.state.compactions + 1, in_row=0, skip_threshold=True, max_tokens=None)
+    out.emit(
+        "compaction_end", trigger=job.trigger, ok=True, tokens_before=job.tokens_before, tokens_after=fixed + after
+    )
+    if job.trigger == "manual":
+        ending.finish(out, "", "end_turn")
+    else:
+        ask(out)

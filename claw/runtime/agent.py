@@ -1,0 +1,207 @@
+"""The agent: a session, a prompt, an answer. Everything it touches of the world comes in through `Ports`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from claw.auth import Credential
+from claw.core.calls import CliBackend, SystemBlock
+from claw.core.errors import ClawError
+from claw.core.events import TurnStarted
+from claw.core.messages import user
+from claw.core.policy import Rules
+from claw.core.state import Setup, State, Target
+from claw.ports import Ports
+from claw.runtime.call_cli import CliCalls
+from claw.runtime.call_provider import ProviderCalls
+from claw.runtime.config import AgentOptions, CliOptions, Config
+from claw.runtime.driver import Driver
+from claw.runtime.failover import Rests, candidates, targets
+from claw.runtime.lanes import Lanes
+from claw.runtime.result import RunResult
+from claw.runtime.watch import Watch
+from claw.sessions import Session, SessionStore
+from claw.tools import registry
+from claw.tools.base import Tool, ToolContext
+
+Emitter = Callable[[dict[str, Any]], None]
+
+
+class Agent:
+    """Runs prompts in sessions under `home`. One agent may run many sessions at once; each session one run at a time.
+
+    `backends`: the CLIs by provider name (`claude-cli/MODEL` uses `backends["claude-cli"]`); `env`: the environment
+    that tools and CLIs get, and where keys and base URLs are looked up; `emit` is handed every line of `--stream-json`.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        config: Config,
+        home: str,
+        backends: Mapping[str, CliBackend] | None = None,
+        env: Mapping[str, str] | None = None,
+        emit: Emitter | None = None,
+    ) -> None:
+        self.sessions = SessionStore(ports.files, home)
+        self._ports = ports
+        self._config = config
+        self._home = home
+        self._backends = backends or {}
+        self._env = env or {}
+        self._emit = emit
+        self._rests = Rests(ports, home)
+        self._lanes = Lanes()
+        self._active: dict[str, Driver] = {}
+
+    async def run(
+        self,
+        prompt: str,
+        session: str | None = None,
+        workspace: str | None = None,
+        model: str | None = None,
+        *,
+        agent: str = "main",
+    ) -> RunResult:
+        """Answer `prompt` in `session` (a new one if None, created if it does not exist).
+
+        `workspace`: absolute path, by default that of the agent's configuration, else `HOME/workspace`; `model`:
+        `PROVIDER/MODEL`, by default the configured one. A failed run is a result with `failure`, no exception.
+        Raises `ClawError` for what the user has to put right, and `TimeoutError` if another process holds the session.
+        """
+        if not prompt.strip():
+            raise ClawError("the prompt is empty")
+        return await self._run(prompt, session or self._ports.ids.session(), workspace, model, agent)
+
+    async def compact(self, session: str, model: str | None = None, *, agent: str = "main") -> RunResult:
+        """Condense a session now. On the CLI path it is the CLI that does it. Raises `ClawError` for a new session."""
+        workspace = self.sessions.load(session).header.cwd or None
+        return await self._run(None, session, workspace, model, agent)
+
+    def steer(self, session: str, text: str) -> bool:
+        """Tell the run at work in `session` something; False if there is none."""
+        driver = self._active.get(session)
+        if driver is not None:
+            driver.steer(text)
+        return driver is not None
+
+    def abort(self, session: str) -> bool:
+        """End the run at work in `session`; False if there is none. Its `run` returns with stop `aborted`."""
+        driver = self._active.get(session)
+        if driver is not None:
+            driver.abort()
+        return driver is not None
+
+    async def close(self) -> None:
+        """Free the connections to providers."""
+        close = getattr(self._ports.providers, "close", None)
+        if close is not None:
+            await close()
+
+    async def _run(
+        self, prompt: str | None, session: str, workspace: str | None, model: str | None, agent: str
+    ) -> RunResult:
+        options = self._config.agents.get(agent, AgentOptions())
+        workspace = workspace or options.workspace or f"{self._home}/workspace"
+        run = self._ports.ids.session()
+        watch = Watch(self._ports.clock, run, self._emit)
+        refs = candidates(self._config, model or options.model)
+        chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, self._rests.book)
+        async with (
+            self._lanes.enter(session, waiting=lambda ahead: watch.emit("queued", {"ahead": ahead})),
+            self.sessions.lock(session),
+        ):
+            opened = self.sessions.open(session, workspace=workspace, now=self._ports.clock.now())
+            tools = registry.load(options.tools if options.tools is not None else self._config.tools.allow)
+            blocks = self._system(workspace, chosen[0], tools)
+            state = self._state(opened, chosen, workspace, blocks, tools)
+            driver = self._driver(opened, credentials, workspace, blocks, tools, watch)
+            self._active[session] = driver
+            try:
+                start = TurnStarted(run=run, prompt=None if prompt is None else user(prompt))
+                outcome = await driver.run(state, start)
+            finally:
+                del self._active[session]
+        result = RunResult.of(session, outcome)
+        watch.emit("run_end", {"stop": result.stop, "failure": msgspec.to_builtins(result.failure)})
+        return result
+
+    def _system(self, workspace: str, target: Target, tools: Mapping[str, Tool]) -> tuple[SystemBlock, ...]:
+        """The system prompt of a run, the same bytes as long as what it is made of is the same."""
+        files = [f"{workspace}/{name}" for name in ("AGENTS.md", "SOUL.md")]
+        texts = [
+            self._ports.files.read(file).decode("utf-8", "replace") for file in files if self._ports.files.exists(file)
+        ]
+        return tuple(SystemBlock(text) for text in texts)
+
+    def _state(
+        self,
+        session: Session,
+        chosen: Sequence[Target],
+        workspace: str,
+        blocks: tuple[SystemBlock, ...],
+        tools: Mapping[str, Tool],
+    ) -> State:
+        config, settings = self._config, self._config.settings
+        retry, compaction = config.retry, config.compaction
+        cli = config.cli.get(chosen[0].provider, CliOptions())
+        setup = Setup(
+            session=session.id,
+            targets=tuple(chosen),
+            workspace=workspace,
+            system=blocks,
+            tools=tuple(tool.spec for tool in tools.values()),
+            one_at_a_time=frozenset(name for name, tool in tools.items() if tool.side_effects),
+            thinking=settings.thinking,
+            stream=settings.stream,
+            cache=settings.cache,
+            rules=Rules(
+                attempts=retry.attempts,
+                seconds=retry.seconds,
+                base_s=retry.base_s,
+                cap_s=retry.cap_s,
+                patience_s=retry.patience_s,
+                compactions=compaction.attempts,
+                honour_retry_after=settings.honour_retry_after,
+                compact=settings.compaction == "auto",
+                retract=settings.partial_reply == "retract",
+            ),
+            reserve=compaction.reserve_tokens,
+            keep=compaction.keep_recent_tokens,
+            reseed_chars=cli.reseed_chars,
+            coordination=settings.compaction_coordination,
+        )
+        path = session.path()
+        return State(setup=setup, history=path, leaf=path[-1].id if path else None)
+
+    def _driver(
+        self,
+        session: Session,
+        credentials: Mapping[tuple[str, str], Credential],
+        workspace: str,
+        blocks: Sequence[SystemBlock],
+        tools: Mapping[str, Tool],
+        watch: Watch,
+    ) -> Driver:
+        ports = self._ports
+        return Driver(
+            clock=ports.clock,
+            session=session,
+            model=ProviderCalls(ports, self._config, credentials, self._env, self._rests, watch),
+            cli=CliCalls(
+                ports,
+                self._config,
+                self._backends,
+                system="\n\n".join(block.text for block in blocks),
+                workspace=workspace,
+                env=self._env,
+                watch=watch,
+            ),
+            tools=tools,
+            context=ToolContext(
+                workspace=workspace, files=ports.files, processes=ports.processes, clock=ports.clock, env=self._env
+            ),
+            watch=watch,
+            run_s=self._config.timeouts.run_s,
+        )
