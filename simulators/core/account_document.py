@@ -106,6 +106,13 @@ def parse_accounts(
     return {name: parse_account(document, faults=faults, errors=errors, at=(*at, "accounts", name)) for name in names}
 
 
+def parse_fault(
+    document: Document, data: Mapping[str, Any], *, faults: Mapping[str, FaultKind], place: str
+) -> ArmedFault:
+    """One fault as it would stand under `faults:`; `place` is what journals and reports call it."""
+    return _Reader(document, faults, {}, "").fault(data, "", place)
+
+
 def as_document(document: Document | Mapping[str, Any] | str | bytes) -> Document:
     """A document from any form that an account is given in."""
     if isinstance(document, Document):
@@ -216,8 +223,8 @@ class _Reader:
             raise self.document.error(at, "a fault needs `kind`, a string")
         found = self.faults.get(kind)
         if found is None:
-            raise self.document.error(f"{at}.kind", f"no kind of fault `{kind}`", self.faults, kind)
-        on = convert(self.document, On, data={} if data.get("on") is None else data["on"], at=f"{at}.on")
+            raise self.document.error(join_path(at, ["kind"]), f"no kind of fault `{kind}`", self.faults, kind)
+        on = convert(self.document, On, data={} if data.get("on") is None else data["on"], at=join_path(at, ["on"]))
         rest = {key: value for key, value in data.items() if key not in ("kind", "on")}
         try:
             params = convert(self.document, found.Params, data=rest, at=at)

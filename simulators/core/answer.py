@@ -1,0 +1,81 @@
+"""An answer on its way out: yields wire events, and books what happened exactly once."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from simulators.core.journal import Exchange
+from simulators.core.turn import Dialect, Failure, Stamp
+from simulators.core.wire import Chunk, Ended, Head, Headers, Wait, WireEvent
+
+JSON = ("content-type", "application/json")
+SSE = ("content-type", "text/event-stream; charset=utf-8")
+
+
+class SimulatedAnswer:
+    """Implements `wire.Answer`. `begin` is called when the head of a 200 leaves, `end` once at `close`.
+
+    Whatever order a shell calls things in, the account stays consistent: an answer that is never iterated books
+    nothing but its end; one that its client leaves has been paid for if its head had left.
+    """
+
+    __slots__ = ("_begin", "_closed", "_end", "_events", "_lead", "exchange")
+
+    def __init__(
+        self,
+        events: Iterable[WireEvent],
+        *,
+        exchange: Exchange | None = None,
+        lead: float = 0.0,
+        begin: Callable[[], None] | None = None,
+        end: Callable[[bool], None] | None = None,
+    ) -> None:
+        self._events, self._lead = events, lead
+        self._begin, self._end = begin, end
+        self._closed = False
+        self.exchange = exchange
+
+    def __iter__(self) -> Iterator[WireEvent]:
+        exchange = self.exchange
+        if self._lead:
+            yield Wait(self._lead)
+        for event in self._events:
+            kind = type(event)
+            if kind is Chunk:
+                if exchange is not None:
+                    exchange.frames += 1
+            elif kind is Head:
+                self._head(event.status)  # type: ignore[union-attr]
+            yield event
+
+    def _head(self, status: int) -> None:
+        if status < 200:
+            return
+        if self.exchange is not None:
+            self.exchange.status = status
+        if status == 200 and self._begin is not None and not self._closed:
+            begin, self._begin = self._begin, None
+            begin()
+
+    def close(self, now: float, why: Ended) -> None:
+        """Book the end. Calling it again does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.exchange is not None:
+            self.exchange.ended = why
+        if self._end is not None:
+            self._end(self._begin is None)
+
+
+def refusal(dialect: Dialect, failure: Failure, stamp: Stamp, base: Headers) -> list[WireEvent]:
+    """The events of a refusal: the dialect's words, unless the failure brings a body or a status of its own."""
+    status, extra, body = dialect.encode_failure(failure, stamp)
+    headers = merged((JSON,), base, extra, failure.headers)
+    return [
+        Head(status if failure.status is None else failure.status, headers),
+        Chunk(body if failure.body is None else failure.body),
+    ]
+
+
+def merged(*groups: Headers) -> Headers:
+    """Headers of several sources; a later one replaces an earlier one of its name."""
+    return tuple({name: (name, value) for group in groups for name, value in group}.values())

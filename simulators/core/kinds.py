@@ -1,0 +1,35 @@
+"""The side calls of known clients: requests that a client makes for itself, not for its user's conversation.
+
+Told by short marks that were seen on the wire of the real clients (Claude Code 2.1.332, Codex 0.171.0, pi 0.73.1);
+everything else is a `main` call. An account's `kinds:` is looked at first.
+"""
+
+from collections.abc import Sequence
+
+from simulators.core.turn import CallKind, ModelCall
+from simulators.core.when import When
+
+# A compaction asks with its last user message; matched at its beginning.
+SUMMARY_STARTS = (
+    "CRITICAL: Respond with TEXT ONLY",  # Claude Code
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",  # Codex
+)
+SUMMARY_SYSTEM = ("context summarization assistant",)  # pi
+TITLE_SYSTEM = ("Generate a concise, sentence-case title", "generate a title for")
+
+
+def kind_of(call: ModelCall, n: int, extra: Sequence[tuple[CallKind, When]] = ()) -> CallKind:
+    """The kind of generation call `n`. `extra` is the account's own table."""
+    for kind, when in extra:
+        if when.matches(call, n):
+            return kind
+    if call.last_user.startswith(SUMMARY_STARTS):
+        return "summary"
+    if call.system and not call.tools:
+        if any(mark in call.system for mark in SUMMARY_SYSTEM):
+            return "summary"
+        if any(mark in call.system for mark in TITLE_SYSTEM):
+            return "title"
+    if call.max_tokens is not None and call.max_tokens <= 1:
+        return "probe"  # a check of the key, or a pre-warmed cache
+    return "main"

@@ -1,0 +1,337 @@
+"""The order of work for one request that has an account.
+
+admission faults → requests, concurrency, spend → parse and validate → count → overflow → cache read → token buckets →
+responder → turn faults → encode → pacing → wire faults. A turn is consumed by the responder and nowhere else; a call
+refused before it writes nothing and costs nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from simulators.core import pacing
+from simulators.core.answer import JSON, SSE, SimulatedAnswer, merged, refusal
+from simulators.core.cache_miss import explain
+from simulators.core.chance import Chance
+from simulators.core.fault import ArmedFault, FaultContext, Phase
+from simulators.core.ids import identifier
+from simulators.core.journal import Exchange
+from simulators.core.kinds import kind_of
+from simulators.core.models import cost_usd
+from simulators.core.output import finish
+from simulators.core.prompt_cache import Lookup
+from simulators.core.state import State
+from simulators.core.turn import (
+    Dialect,
+    Failure,
+    ModelCall,
+    ModelInfo,
+    ModelTurn,
+    Operation,
+    Refused,
+    Stamp,
+    Tokens,
+)  # fmt: skip
+from simulators.core.wire import Chunk, Head, Headers, Request, WireEvent
+
+Rewrite = Callable[[bytes], bytes]
+
+
+class Work:
+    """One request at work. `answer` does it all; the methods follow the order above."""
+
+    __slots__ = (
+        "call",
+        "chance",
+        "counted",
+        "dialect",
+        "exchange",
+        "now",
+        "number",
+        "request",
+        "slot",
+        "stamp",
+        "state",
+    )
+
+    def __init__(self, state: State, dialect: Dialect, request: Request, now: float, key: str) -> None:
+        self.state, self.dialect, self.request, self.now = state, dialect, request, now
+        state.requests += 1
+        n, seed = state.requests, state.seed
+        self.exchange = Exchange(n=n, at=now, key=key, dialect=dialect.name, path=request.path, body=request.body)
+        state.journal.add(self.exchange)
+        self.chance = Chance(seed, n)
+        self.stamp = Stamp(
+            request_id=identifier(seed, n, "request"),
+            message_id=identifier(seed, n, "message"),
+            now=now,
+            organization=state.organization,
+        )
+        self.number = 0  # of the generation call
+        self.call: ModelCall | None = None
+        self.slot = False  # counted among the answers that are open
+        self.counted = 0  # taken from the bucket of input tokens
+
+    def answer(self, operation: Operation, refused: Failure | None = None) -> SimulatedAnswer:
+        """The answer to the request; `refused` is what the engine has already found wrong with it."""
+        try:
+            if refused is not None:
+                raise Refused(refused)
+            if operation == "generate":
+                return self._generate()
+            if operation == "count_tokens":
+                return self._count_tokens()
+            if operation in ("models", "model"):
+                return self._models(operation)
+            raise Refused(Failure(kind="not_found", message="Not found"))
+        except Refused as refusal_:
+            return self._refuse(refusal_.failure, operation)
+
+    def _generate(self) -> SimulatedAnswer:
+        state = self.state
+        state.calls += 1
+        self.number = state.calls
+        if state.faults["admission"]:
+            answer = self._admission(self._due("admission", ()))
+            if answer is not None:
+                return answer
+        failure = state.limits.admit(state.cost_usd, self.now)
+        if failure is not None:
+            raise Refused(failure)
+        state.limits.open += 1
+        self.slot = True
+        call = self._parse("generate")
+        model = state.models.get(call.model)
+        if model is None:
+            raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
+        counts = state.counter.prompt(call.blocks, model)
+        total = sum(counts)
+        _check_window(call, model, total)
+        found = state.cache.look(call, counts, model, self.now)
+        counted = total - found.read
+        failure = state.limits.admit_tokens(counted, self.now)
+        if failure is not None:
+            raise Refused(failure)
+        self.counted = counted
+        turn = state.responder.answer(call, n=self.number, chance=self.chance)
+        if turn is None:
+            raise Refused(self._unmatched(call))
+        return self._answer(call, model, found, turn, model.context_window - total)
+
+    def _answer(self, call: ModelCall, model: ModelInfo, found: Lookup, turn: ModelTurn, room: int) -> SimulatedAnswer:
+        """From the turn on: what was asked will be answered."""
+        state, exchange = self.state, self.exchange
+        exchange.answered_by = turn.answered_by or state.responder.name
+        due: Callable[[Phase], list[ArmedFault]] = partial(self._due, of_turn=turn.faults)
+        if turn.faults and (answer := self._admission([f for f in turn.faults if f.kind.PHASE == "admission"])):
+            return answer
+        if turn.failure is not None:
+            raise Refused(turn.failure)
+        if turn.raw is not None:
+            return self._raw(turn.raw)
+        miss = explain(found, state.cache.recent, state.cache.rules)
+        exchange.cache = _cache_entry(found, miss)
+        state.cache.accept(found, exchange.n)
+        turn = finish(turn, call, state.counter, model, room)
+        output, thinking = state.counter.answer(turn, model)
+        if turn.output_tokens is not None:
+            output, thinking = turn.output_tokens, min(thinking, turn.output_tokens)
+        tokens = Tokens(
+            input=found.input, cache_read=found.read, cache_write_5m=found.write_5m, cache_write_1h=found.write_1h,
+            output=output, thinking=thinking,
+        )  # fmt: skip
+        stamp = self._stamp_parts(turn)
+        reported, rewrites = tokens, list[Rewrite]()
+        for fault in due("turn"):
+            self._note(fault)
+            shaped = fault.kind.turn(fault.params, turn, reported, self._context(call))
+            turn, reported = shaped.turn, shaped.tokens
+            if shaped.rewrite is not None:
+                rewrites.append(shaped.rewrite)
+        events = self._encode(call, turn, reported, stamp, rewrites)
+        for fault in due("wire"):
+            self._note(fault)
+            events = fault.kind.frames(fault.params, events, self._context(call))
+        pace = state.document.pacing
+        lead = (
+            pacing.before_head(pace, self.chance, output, call.stream)
+            if pace.first_token_ms or pace.tokens_per_s
+            else 0
+        )
+        return SimulatedAnswer(
+            events, exchange=exchange, lead=lead, begin=partial(self._begin, call, model, found, tokens, reported),
+            end=self._end,
+        )  # fmt: skip
+
+    def _encode(
+        self,
+        call: ModelCall,
+        turn: ModelTurn,
+        tokens: Tokens,
+        stamp: Stamp,
+        rewrites: Sequence[Callable[[bytes], bytes]],
+    ) -> Iterator[WireEvent]:
+        """Head and body, paced."""
+        dialect = self.dialect
+        head = Head(200, merged((SSE if call.stream else JSON,), self._headers(call)))
+        chunks: Iterator[Chunk]
+        if call.stream:
+            chunks = dialect.encode_stream(call, turn, tokens, stamp)
+        else:
+            chunks = iter((Chunk(dialect.encode_json(call, turn, tokens, stamp)),))
+        for rewrite in rewrites:
+            chunks = _rewritten(chunks, rewrite)
+        events: Iterator[WireEvent] = chain((head,), chunks)
+        pace = self.state.document.pacing
+        return pacing.paced(events, pace, self.chance) if call.stream and pace.tokens_per_s else events
+
+    def _begin(self, call: ModelCall, model: ModelInfo, found: Lookup, tokens: Tokens, reported: Tokens) -> None:
+        """The head of a 200 leaves: from here on it is paid for and can be read from the cache."""
+        state, exchange = self.state, self.exchange
+        state.cache.begin(found)
+        state.limits.generated(tokens.output, self.now)
+        exchange.tokens = tokens
+        exchange.usage = self.dialect.usage(call, reported)
+        exchange.cost_usd = cost_usd(model, tokens)
+        state.charge(tokens, exchange.cost_usd)
+
+    def _end(self, begun: bool) -> None:
+        if self.slot:
+            self.slot = False
+            self.state.limits.open -= 1
+        if not begun and self.counted:
+            self.state.limits.give_back(self.counted, self.now)
+            self.counted = 0
+
+    def _refuse(self, failure: Failure, operation: Operation) -> SimulatedAnswer:
+        exchange = self.exchange
+        exchange.answered_by = failure.answered_by
+        if operation == "generate":
+            self._describe()
+        events = refusal(self.dialect, failure, self.stamp, self._headers(self.call))
+        return SimulatedAnswer(events, exchange=exchange, end=self._end_refused)
+
+    def _end_refused(self, begun: bool) -> None:
+        self._end(False)
+
+    def _admission(self, faults: Sequence[ArmedFault]) -> SimulatedAnswer | None:
+        """The first admission fault that is due answers instead of the provider."""
+        for fault in faults:
+            self._note(fault)
+            self._describe()
+            call = self.call or ModelCall(dialect=self.dialect.name, operation="generate", model="")
+            outcome = fault.kind.admit(fault.params, self._context(call))
+            answered_by = f"fault:{fault.kind.KIND}"
+            if isinstance(outcome, Failure):
+                raise Refused(msgspec.structs.replace(outcome, answered_by=answered_by))
+            self.exchange.answered_by = answered_by
+            return SimulatedAnswer(outcome, exchange=self.exchange, end=self._end_refused)
+        return None
+
+    def _raw(self, raw: Mapping[str, Any]) -> SimulatedAnswer:
+        """An answer that is sent as it stands; nothing is known of its tokens."""
+        events: list[WireEvent] = [Head(raw["status"], raw["headers"]), Chunk(raw["body"])]
+        return SimulatedAnswer(events, exchange=self.exchange, end=self._end_refused)
+
+    def _count_tokens(self) -> SimulatedAnswer:
+        call = self._parse("count_tokens")
+        model = self.state.models.get(call.model)
+        if model is None:
+            raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
+        total = sum(self.state.counter.prompt(call.blocks, model))
+        return self._json(call, self.dialect.encode_count(call, total, self.stamp), "count_tokens")
+
+    def _models(self, operation: Operation) -> SimulatedAnswer:
+        call = self._parse(operation)
+        return self._json(call, self.dialect.encode_models(call, self.state.models, self.stamp), "models")
+
+    def _json(self, call: ModelCall, body: bytes, answered_by: str) -> SimulatedAnswer:
+        self.exchange.answered_by = answered_by
+        head = Head(200, merged((JSON,), self._headers(call)))
+        return SimulatedAnswer((head, Chunk(body)), exchange=self.exchange)
+
+    def _parse(self, operation: Operation) -> ModelCall:
+        call = self.call
+        if call is None:
+            call = self.call = self.dialect.parse(self.request, operation, self.state.models)
+            call.path, call.headers = self.request.path, call.headers or self.request.headers
+            exchange = self.exchange
+            exchange.model, exchange.stream = call.model or None, call.stream
+            if operation == "generate":
+                call.kind = exchange.kind = kind_of(call, self.number, self.state.document.kinds)
+        return call
+
+    def _describe(self) -> None:
+        """Fill in what the journal says of a call that is refused before it was read, if it can be read."""
+        if self.call is None:
+            try:
+                self._parse("generate")
+            except Refused:
+                pass
+
+    def _headers(self, call: ModelCall | None) -> Headers:
+        return self.dialect.headers(call, self.state.limits.state(self.now), self.stamp)
+
+    def _stamp_parts(self, turn: ModelTurn) -> Stamp:
+        """The stamp with an identifier for each part that needs one."""
+        if not turn.tool_calls and turn.thinking is None:
+            return self.stamp
+        seed, n = self.chance.seed, self.chance.n
+        tool_ids = tuple(identifier(seed, n, f"tool:{i}") for i in range(len(turn.tool_calls)))
+        signature = identifier(seed, n, "signature") if turn.thinking is not None else ""
+        return msgspec.structs.replace(self.stamp, tool_ids=tool_ids, signature=signature)
+
+    def _unmatched(self, call: ModelCall) -> Failure:
+        nearest = self.state.responder.nearest(call) or {}
+        self.exchange.nearest = nearest
+        self.state.unmatched.append(self.exchange.n)
+        hint = "".join(f"; {key}: {value}" for key, value in nearest.items())
+        return Failure(
+            kind="bad_request",
+            message=f"no scripted answer for generation call {self.number}{hint}",
+            headers=(("x-sim-unmatched", "1"),),
+            answered_by="unmatched",
+        )
+
+    def _due(self, phase: Phase, of_turn: Sequence[ArmedFault]) -> list[ArmedFault]:
+        """The faults of a phase that act on this call: the account's, then the turn's own."""
+        due = []
+        for fault in self.state.faults[phase]:
+            on = fault.on
+            if on.covers(self.number) and (
+                on.probability is None or self.chance(f"fault:{fault.place}") < on.probability
+            ):
+                due.append(fault)
+        return due + [fault for fault in of_turn if phase == fault.kind.PHASE] if of_turn else due
+
+    def _note(self, fault: ArmedFault) -> None:
+        self.state.fired.add(fault.place)
+        self.exchange.faults = [*self.exchange.faults, fault.kind.KIND]
+
+    def _context(self, call: ModelCall) -> FaultContext:
+        return FaultContext(call=call, dialect=self.dialect, stamp=self.stamp, chance=self.chance)
+
+
+def _check_window(call: ModelCall, model: ModelInfo, total: int) -> None:
+    """Refuse what does not fit: the input alone, or (where the vendor refuses that) input and `max_tokens` together."""
+    limit = model.features.get("max_input", model.context_window)
+    details = {"tokens": total, "limit": limit, "max_tokens": call.max_tokens}
+    if total > limit:
+        raise Refused(Failure(kind="context_overflow", answered_by="overflow", details=details))
+    if call.strict_window and call.max_tokens and total + call.max_tokens > limit:
+        raise Refused(Failure(kind="output_budget", answered_by="overflow", details=details))
+
+
+def _cache_entry(found: Lookup, miss: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the journal says of the cache: ideal read, breakpoints, and why it gave less."""
+    blocks = found.call.blocks
+    marks = [{"at": blocks[at].path, "ttl": ttl, "tokens": found.ends[at]} for at, ttl in found.marks]
+    return {"ideal_read": found.ideal, "breakpoints": marks, "miss": miss}
+
+
+def _rewritten(chunks: Iterator[Chunk], rewrite: Callable[[bytes], bytes]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        yield Chunk(rewrite(chunk.data), chunk.event)

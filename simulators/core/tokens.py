@@ -1,0 +1,145 @@
+"""How many tokens a prompt and an answer have: `words`, `chars4`, or `default`.
+
+`default` counts with an injected vocabulary (o200k) and, for vendors whose tokenizer is not public, fits the figure
+with a calibration a model family. Every block is counted once and remembered by its digest, so that the cost of a turn
+grows with what is new in it; the counts of the blocks sum to the total exactly.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from simulators.core.turn import Block, ModelInfo, ModelTurn, ToolCall
+
+Kind = Literal["default", "chars4", "words"]
+WORDS_PER_IMAGE = 1000
+_REMEMBERED = 400_000  # blocks, some 40 MB
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """How a family's figure follows from the vocabulary's.
+
+    `factor` on the count of text; `per_message` for each message; `tool_prompt` once if the request offers tools (the
+    instructions that the provider adds), `per_tool` for each; `per_call` for a tool call or result; `base` once.
+    """
+
+    factor: float = 1.0
+    base: int = 0
+    per_message: int = 0
+    tool_prompt: int = 0
+    per_tool: int = 0
+    per_call: int = 0
+
+
+CALIBRATIONS: dict[str, Calibration] = {
+    "claude-4": Calibration(),
+    "claude-4.7": Calibration(),
+    "openai": Calibration(base=3, per_message=3, tool_prompt=9, per_tool=7),
+    "gemini": Calibration(),
+}
+
+
+@lru_cache(maxsize=1024)
+def family(provider: str, model: str) -> str:
+    """The name in `CALIBRATIONS` for a model."""
+    if provider in ("openai", "gemini"):
+        return provider
+    return "claude-4"
+
+
+class Counter:
+    """Counts for one tokenizer. Shared by accounts: a count depends on nothing but text and family."""
+
+    def __init__(self, kind: Kind, vocabulary: Callable[[str], int]) -> None:
+        self.kind, self._vocabulary = kind, vocabulary
+        self._blocks: dict[str, dict[bytes, int]] = {}
+        self._texts: dict[str, dict[str, int]] = {}
+
+    def family(self, model: ModelInfo) -> str:
+        return family(model.provider, model.id) if self.kind == "default" else self.kind
+
+    def prompt(self, blocks: Sequence[Block], model: ModelInfo) -> list[int]:
+        """Tokens of each block, in order; overheads are in the block that brings them."""
+        name = self.family(model)
+        known = self._blocks.setdefault(name, {})
+        if len(known) > _REMEMBERED:
+            known.clear()
+        counts = []
+        for block in blocks:
+            count = known.get(block.digest)
+            if count is None:
+                count = known[block.digest] = self._block(block, name)
+            counts.append(count)
+        if self.kind == "default" and blocks:
+            self._overheads(blocks, counts, CALIBRATIONS[name])
+        return counts
+
+    def _overheads(self, blocks: Sequence[Block], counts: list[int], calibration: Calibration) -> None:
+        counts[0] += calibration.base
+        if blocks[0].level == "tools":
+            counts[0] += calibration.tool_prompt
+        if calibration.per_message:
+            for i, block in enumerate(blocks):
+                if block.opens_message:
+                    counts[i] += calibration.per_message
+
+    def _block(self, block: Block, name: str) -> int:
+        if self.kind == "words":
+            words = 1 if block.kind == "tool_use" else len(block.text.split())
+            return words + block.images * WORDS_PER_IMAGE
+        if self.kind == "chars4":
+            return -(-(len(block.text) + len(block.structure)) // 4) + block.image_tokens
+        calibration = CALIBRATIONS[name]
+        count = self._vocabulary(block.text) if block.text else 0
+        if block.structure:
+            count += self._vocabulary(block.structure)
+        count = round(count * calibration.factor) + block.image_tokens
+        if block.kind == "tool":
+            return count + calibration.per_tool
+        return count + calibration.per_call if block.kind in ("tool_use", "tool_result") else count
+
+    def text(self, text: str, model: ModelInfo) -> int:
+        """Tokens of a text that was generated."""
+        name = self.family(model)
+        known = self._texts.setdefault(name, {})
+        count = known.get(text)
+        if count is None:
+            if len(known) > 10_000:
+                known.clear()
+            count = known[text] = self._text(text, name)
+        return count
+
+    def _text(self, text: str, name: str) -> int:
+        if self.kind == "words":
+            return len(text.split())
+        if self.kind == "chars4":
+            return -(-len(text) // 4)
+        return round(self._vocabulary(text) * CALIBRATIONS[name].factor) if text else 0
+
+    def tool_call(self, call: ToolCall, model: ModelInfo) -> int:
+        """Tokens of a tool call that was generated: under `words` its input is one word."""
+        if self.kind == "words":
+            return 1
+        count = self.text(input_text(call), model)
+        if self.kind == "default":
+            count += self.text(call.name, model) + CALIBRATIONS[self.family(model)].per_call
+        return count
+
+    def answer(self, turn: ModelTurn, model: ModelInfo) -> tuple[int, int]:
+        """(all tokens generated, the part that is thinking)."""
+        thinking = self.text(turn.thinking, model) if turn.thinking else 0
+        count = thinking
+        if turn.text:
+            count += self.text(turn.text, model)
+        for call in turn.tool_calls:
+            count += self.tool_call(call, model)
+        for block in turn.blocks:
+            count += 1 if self.kind == "words" else self.text(msgspec.json.encode(block).decode(), model)
+        return count, thinking
+
+
+def input_text(call: ToolCall) -> str:
+    """A tool call's input as it is sent."""
+    return call.input if isinstance(call.input, str) else msgspec.json.encode(call.input).decode()
