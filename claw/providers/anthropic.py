@@ -24,6 +24,7 @@ BUDGETS: dict[Thinking, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "h
 BUDGETS |= {"adaptive": 8192, "xhigh": 16_384, "max": 32_000}
 EFFORTS: dict[Thinking, str] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 EFFORTS |= {"max": "max"}
+REFUSAL_TRIGGER = "ANTHROPIC_MAGIC_STRING_TRIGGER_REFUSAL"
 LEAST_BUDGET = LEAST_ANSWER = 1024  # tokens: the API's minimum for thinking, and what must be left for the answer
 OWN_FIELDS = {"model", "messages", "system", "tools", "stream"}  # what configured parameters may not replace
 STOPS: dict[str, Stop] = {
@@ -171,7 +172,7 @@ def _block(part: Part) -> dict[str, Any] | None:
     """A content block, or None for what the API would refuse: empty text, thinking without its signature."""
     match part:
         case TextPart(text=text):
-            return {"type": "text", "text": text} if text.strip() else None
+            return {"type": "text", "text": _defused(text)} if text.strip() else None
         case ThinkingPart(text=text, redacted=True):
             return {"type": "redacted_thinking", "data": text}
         case ThinkingPart(text=text, signature=signature):
@@ -185,6 +186,11 @@ def _block(part: Part) -> dict[str, Any] | None:
             blocks = [item for inner in content if (item := _block(inner)) is not None]
             block |= {"content": blocks} if blocks else {}
             return block | ({"is_error": True} if is_error else {})
+
+
+def _defused(text: str) -> str:
+    """Without Anthropic's test string that makes every model refuse: pasted into a session it would end it for good."""
+    return text.replace(REFUSAL_TRIGGER, REFUSAL_TRIGGER.replace("_", " ")) if REFUSAL_TRIGGER in text else text
 
 
 def _tool_id(id: str) -> str:
