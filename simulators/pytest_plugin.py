@@ -1,1 +1,218 @@
-"""pytest fixtures that put any code under test before the simulators."""
+"""pytest fixtures that put any code under test before the simulators.
+
+`claw_sim` serves the providers and sets the environment variables that SDKs and CLIs read; `claw_time` runs code under
+virtual time; `@pytest.mark.claw(turns=[…])` loads an account document. Nothing heavy is imported before it is used.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from simulators import Simulator
+    from simulators.core.account import Account
+    from simulators.shells.serving import ServedOnThread
+    from simulators.shells.virtual_time import VirtualClock
+    from simulators.verdict import Finding
+
+T = TypeVar("T")
+
+_SIM = pytest.StashKey["ClawSim"]()
+_UNSERVED = "http://claw-sim.invalid"  # nothing listens there: under virtual time only the transport answers
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "claw(document=None, **keys): what the simulated provider of this test answers, as an account document "
+        "(`turns`, `rules`, `faults`, `limits`, …); a closer marker replaces the keys of an outer one",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
+    """A test that failed tells what does not fit as well, as the reason may be there."""
+    report = yield
+    if report.when == "call" and report.failed and _SIM in item.stash:
+        problems = item.stash[_SIM].problems()
+        del item.stash[_SIM]
+        if problems:
+            report.sections.append(("claw_sim", _misfit(problems)))
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """An async test that asks for `claw_time` runs under virtual time; no other plugin is needed."""
+    if "claw_time" not in pyfuncitem.fixturenames or not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    claw_time: Any = pyfuncitem.funcargs["claw_time"]
+    claw_time.run(pyfuncitem.obj(**wanted))
+    return True
+
+
+class ClawSim:
+    """The simulated providers as one test sees them: an account of its own, whose key is made from the test's id.
+
+    `url` is where it is served and `key` what to call with; both are in the environment already.
+    """
+
+    def __init__(self, simulator: "Simulator", key: str, url: str, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self.simulator, self.key, self.url = simulator, key, url
+        self._call = call  # runs a function where it meets no request at work
+        self._call(lambda: simulator.account(key))
+
+    @property
+    def account(self) -> "Account":
+        return self.simulator.account(self.key)
+
+    def script(self, document: Any = None, /, **keys: Any) -> "ClawSim":
+        """Load what the provider answers; script, cache and journal start afresh.
+
+        A list is `turns`, a string in it a turn of that text; else an account document, as a mapping or YAML text.
+        Raises `DocumentError`.
+        """
+        made = _document(document, keys)
+        self._call(lambda: self.account.load(made))
+        return self
+
+    def fault(self, kind: str, /, *, call: int | None = None, times: int | None = None, **params: Any) -> "ClawSim":
+        """Add a fault of this kind: on generation call `call` (from 1) and for `times` calls, else on every call."""
+        on = {name: value for name, value in (("call", call), ("times", times)) if value is not None}
+        fault = {"kind": kind, **({"on": on} if on else {}), **params}
+        self._call(lambda: self.account.add_fault(fault))
+        return self
+
+    @property
+    def journal(self) -> list[dict[str, Any]]:
+        """What was asked and answered so far, one exchange a request."""
+        return self._call(lambda: [exchange.to_dict() for exchange in self.account.journal.exchanges])  # type: ignore[no-any-return]
+
+    def verdict(self) -> "list[Finding]":
+        """What the journal says of the code under test: a finding for each check."""
+        from simulators.verdict import judge
+
+        return list(judge(self.journal))
+
+    def advance(self, seconds: float) -> None:
+        """Move this account's clock: cache entries age and buckets refill. Waits under way are not shortened."""
+        self._call(lambda: self.simulator.advance(seconds, self.key))
+
+    def transport(self) -> Any:
+        """A transport for `httpx2.Client` and `httpx2.AsyncClient`: the same account without a socket."""
+        return self.simulator.transport(account=self.key)
+
+    def transport_httpx(self) -> Any:
+        """The same for `httpx`."""
+        return self.simulator.transport_httpx(account=self.key)
+
+    def problems(self) -> list[str]:
+        """What the test fails for at its end: unmatched calls with the nearest miss, unused turns and faults."""
+        return self._call(lambda: self.account.problems())  # type: ignore[no-any-return]
+
+
+class ClawTime:
+    """Virtual time in process: it begins at 2026-01-01T00:00:00Z, and waiting costs nothing."""
+
+    def __init__(self, clock: "VirtualClock") -> None:
+        self.clock = clock
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return self.clock.now()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """`asyncio.run` under virtual time; a second run goes on where the first ended."""
+        from simulators.shells.virtual_time import run
+
+        return run(coroutine, epoch=self.clock.now())
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock at once. To let things happen at their own moment, await `asyncio.sleep` instead."""
+        self.clock.advance(seconds)
+
+
+def _document(document: Any, keys: Mapping[str, Any]) -> Any:
+    """An account document out of what `.script()` or the marker was given."""
+    if isinstance(document, Sequence) and not isinstance(document, str | bytes):
+        document = {"turns": document}
+    if document is None or isinstance(document, Mapping):
+        document = {**(document or {}), **keys}
+        if "turns" in document:
+            turns = [{"text": turn} if isinstance(turn, str) else turn for turn in document["turns"]]
+            document = {**document, "turns": turns}
+        return document
+    if keys:
+        raise TypeError("give a text, or keys, not both")
+    return document
+
+
+def _marked(request: pytest.FixtureRequest) -> Any:
+    """The document of the test's markers, or None."""
+    found: Any = None
+    for marker in reversed(list(request.node.iter_markers("claw"))):
+        if len(marker.args) > 1:
+            raise pytest.UsageError("@pytest.mark.claw takes one document, and keys of it")
+        made = _document(marker.args[0] if marker.args else None, marker.kwargs)
+        found = {**found, **made} if isinstance(found, Mapping) and isinstance(made, Mapping) else made
+    return found
+
+
+@pytest.fixture(scope="session")
+def _claw_served() -> "Iterator[tuple[Simulator, ServedOnThread]]":
+    """One server for the whole session: its accounts share nothing."""
+    from simulators import Simulator
+    from simulators.shells.serving import RealClock, ServedOnThread
+
+    simulator = Simulator(clock=RealClock())
+    with ServedOnThread(simulator.app()) as served:
+        yield simulator, served
+
+
+@pytest.fixture
+def claw_time() -> ClawTime:
+    """Virtual time, in process. An async test that asks for it runs under it; others use `claw_time.run(coroutine)`."""
+    from simulators.shells.virtual_time import VirtualClock
+
+    return ClawTime(VirtualClock())
+
+
+@pytest.fixture
+def claw_sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ClawSim]:
+    """The simulated providers, served, with the environment pointing at them.
+
+    Together with `claw_time` it is not served, but answers in process (`claw_sim.transport()`) under virtual time.
+    At the end, calls that nothing answered and turns and faults that were never used fail the test.
+    """
+    from simulators.shells.environment import RIVALS, variables
+
+    key = "sim-" + hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:24]
+    if "claw_time" in request.fixturenames:
+        from simulators import Simulator
+
+        clock = request.getfixturevalue("claw_time").clock
+        sim = ClawSim(Simulator(clock=clock), key, _UNSERVED, lambda function: function())
+    else:
+        simulator, served = request.getfixturevalue("_claw_served")
+        sim = ClawSim(simulator, key, served.url, served.call)
+    for name, value in variables(sim.url, key).items():
+        monkeypatch.setenv(name, value)
+    for name in RIVALS:
+        monkeypatch.delenv(name, raising=False)
+    document = _marked(request)
+    if document is not None:
+        sim.script(document)
+    request.node.stash[_SIM] = sim
+    yield sim
+    problems = sim.problems()
+    sim._call(lambda: sim.simulator.engine.forget(key))
+    if problems and _SIM in request.node.stash:
+        pytest.fail(_misfit(problems), pytrace=False)
+
+
+def _misfit(problems: Sequence[str]) -> str:
+    return "\n".join(["claw_sim: the script and the calls do not fit:", *(f"  {problem}" for problem in problems)])

@@ -84,15 +84,14 @@ class Reading:
         for event in self._events:
             if isinstance(event, Wait):
                 self._due += event.seconds
-                continue
-            yield from self._wait(began)
-            if not isinstance(event, Abort):
+                yield from self._wait(began)  # now, as what comes next takes effect when it is asked for
+            elif not isinstance(event, Abort):
                 return event
-            if event.how == "reset":
+            elif event.how == "reset":
                 self.close("cut")
                 raise self._module.ReadError(self._reset)
-            self._end_early()
-        yield from self._wait(began)
+            else:
+                self._end_early()
         return None
 
     def _wait(self, began: float) -> Generator[float, None, None]:

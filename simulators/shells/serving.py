@@ -1,6 +1,7 @@
 """Running the HTTP door: in the foreground until a signal, or on a thread beside the code under test."""
 
 import asyncio
+import ipaddress
 import os
 import signal
 import socket
@@ -31,21 +32,38 @@ class RealClock:
         return (time.monotonic() - self._monotonic) * self.rate
 
 
-def serve(app: App, sock: socket.socket, *, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then return. `ready` is told the URL as soon as connections are taken."""
+def is_loopback(host: str) -> bool:
+    """Whether an address or name is one that only this machine reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(app: App, sock: socket.socket, *, ready: Callable[[str], None]) -> str:
+    """Serve until SIGTERM or SIGINT; the name of the signal. `ready` is told the URL when connections are taken."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(_serve(app, sock, ready))
+        return runner.run(_serve(app, sock, ready))
 
 
-async def _serve(app: App, sock: socket.socket, ready: Callable[[str], None]) -> None:
+async def _serve(app: App, sock: socket.socket, ready: Callable[[str], None]) -> str:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
+    received: list[str] = []
+
+    def stop(number: signal.Signals) -> None:
+        received.append(number.name)
+        end.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end.set)
+        loop.add_signal_handler(number, stop, number)
     listener = Listener(app)
     await listener.start([sock])
     ready(url_of(sock))
     await end.wait()
     await listener.close()
+    return received[0]
 
 
 class ServedOnThread:
