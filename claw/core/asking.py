@@ -23,6 +23,17 @@ def too_full(state: State) -> bool:
     return fullness(state).at_most > budget(state.size, state.setup.reserve)
 
 
+def cli_too_full(state: State) -> bool:
+    """The same of a CLI's session, as far as its last call has told; False when that is not known."""
+    for entry in reversed(state.history):
+        if isinstance(entry, CustomEntry) and entry.custom_type == "cli_compaction":
+            return False
+        if isinstance(entry, MessageEntry) and entry.usage is not None:
+            size = state.reported_window or state.size
+            return entry.usage.context_tokens + entry.usage.output > budget(size, state.setup.reserve)
+    return False
+
+
 def call_model(out: Step) -> None:
     """The main call: the conversation as it stands."""
     state = out.state
@@ -86,8 +97,7 @@ def call_cli(out: Step) -> None:
     resume = bound is not None
     if bound is None:
         bound = derived_uuid(out.id())
-        data = {"backend": state.at.provider, "session": bound, "workspace": state.setup.workspace}
-        bind(out, data)
+        bind(out, bound)
     out.set(cli_session=bound, resumed=resume, calls=state.calls + 1)
     prompt = state.prompt if resume else reseed(state)
     _start_cli(out, prompt, bound, resume)
@@ -111,8 +121,12 @@ def _start_cli(out: Step, prompt: str, session: str, resume: bool) -> None:
     out.set(phase="asking", awaited=id)
 
 
-def bind(out: Step, data: dict[str, str]) -> None:
-    out.persist(CustomEntry(id=out.entry_id(), parent_id=out.state.leaf, custom_type="cli_session", data=data))
+def bind(out: Step, session: str | None) -> None:
+    """From now on this session of the CLI holds the conversation; None: no session does."""
+    state = out.state
+    data = {"backend": state.at.provider, "session": session, "workspace": state.setup.workspace}
+    out.persist(CustomEntry(id=out.entry_id(), parent_id=state.leaf, custom_type="cli_session", data=data))
+    out.set(cli_session=session)
 
 
 def bound_session(state: State) -> str | None:

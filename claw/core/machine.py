@@ -109,8 +109,9 @@ def _book_cli(out: Step, cli: CliReport | None) -> None:
     elif cli.compactions:
         out.set(usage_known=False)
     if cli.session and cli.session != state.cli_session:
-        asking.bind(out, {"backend": state.at.provider, "session": cli.session, "workspace": state.setup.workspace})
-        out.set(cli_session=cli.session)
+        asking.bind(out, cli.session)
+    elif not cli.session and not state.resumed:
+        asking.bind(out, None)  # it never began; nothing is there to be resumed
     if cli.compactions:
         data = {"backend": state.at.provider, "count": cli.compactions}
         out.persist(CustomEntry(id=out.entry_id(), parent_id=out.state.leaf, custom_type="cli_compaction", data=data))

@@ -46,7 +46,7 @@ def _ask_cli(out: Step) -> None:
     """`observe` leaves compaction to the CLI; `own` begins a new session with a record, `hybrid` sends `/compact`."""
     state = out.state
     how = state.setup.coordination
-    if how != "observe" and not state.skip_threshold and asking.too_full(state):
+    if how != "observe" and not state.skip_threshold and asking.cli_too_full(state):
         out.set(skip_threshold=True)
         if how == "hybrid" and asking.compact_cli(out):
             return

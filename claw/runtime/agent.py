@@ -1,6 +1,7 @@
 """The agent: a session, a prompt, an answer. Everything it touches of the world comes in through `Ports`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from claw.core.messages import user
 from claw.core.policy import Rules
 from claw.core.state import Setup, State, Target
 from claw.ports import Ports
+from claw.prompt import system
 from claw.runtime.call_cli import CliCalls
 from claw.runtime.call_provider import ProviderCalls
 from claw.runtime.config import AgentOptions, CliOptions, Config
@@ -66,9 +68,9 @@ class Agent:
     ) -> RunResult:
         """Answer `prompt` in `session` (a new one if None, created if it does not exist).
 
-        `workspace`: absolute path, by default that of the agent's configuration, else `HOME/workspace`; `model`:
-        `PROVIDER/MODEL`, by default the configured one. A failed run is a result with `failure`, no exception.
-        Raises `ClawError` for what the user has to put right, and `TimeoutError` if another process holds the session.
+        `workspace`: absolute path, by default that of the agent's configuration, of the session, or `HOME/workspace`;
+        `model`: `PROVIDER/MODEL`, by default the configured one. A failed run is a result with `failure`, no exception.
+        Raises `ClawError` for what the user has to put right, another process in the same session included.
         """
         if not prompt.strip():
             raise ClawError("the prompt is empty")
@@ -76,8 +78,8 @@ class Agent:
 
     async def compact(self, session: str, model: str | None = None, *, agent: str = "main") -> RunResult:
         """Condense a session now. On the CLI path it is the CLI that does it. Raises `ClawError` for a new session."""
-        workspace = self.sessions.load(session).header.cwd or None
-        return await self._run(None, session, workspace, model, agent)
+        self.sessions.load(session)
+        return await self._run(None, session, None, model, agent)
 
     def steer(self, session: str, text: str) -> bool:
         """Tell the run at work in `session` something; False if there is none."""
@@ -103,37 +105,52 @@ class Agent:
         self, prompt: str | None, session: str, workspace: str | None, model: str | None, agent: str
     ) -> RunResult:
         options = self._config.agents.get(agent, AgentOptions())
-        workspace = workspace or options.workspace or f"{self._home}/workspace"
         run = self._ports.ids.session()
         watch = Watch(self._ports.clock, run, self._emit)
         refs = candidates(self._config, model or options.model)
-        chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, self._rests.book)
         async with (
             self._lanes.enter(session, waiting=lambda ahead: watch.emit("queued", {"ahead": ahead})),
-            self.sessions.lock(session),
+            self._hold(session),
         ):
-            opened = self.sessions.open(session, workspace=workspace, now=self._ports.clock.now())
+            chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, self._rests.book)
+            now = self._ports.clock.now()
+            opened = self.sessions.open(session, workspace=workspace or options.workspace or "", now=now)
+            place = workspace or options.workspace or opened.header.cwd or f"{self._home}/workspace"
             tools = registry.load(options.tools if options.tools is not None else self._config.tools.allow)
-            blocks = self._system(workspace, chosen[0], tools)
-            state = self._state(opened, chosen, workspace, blocks, tools)
-            driver = self._driver(opened, credentials, workspace, blocks, tools, watch)
+            blocks = self._system(place, chosen[0], tools)
+            driver = self._driver(opened, credentials, place, blocks, tools, watch)
             self._active[session] = driver
             try:
                 start = TurnStarted(run=run, prompt=None if prompt is None else user(prompt))
-                outcome = await driver.run(state, start)
+                outcome = await driver.run(self._state(opened, chosen, place, blocks, tools), start)
             finally:
                 del self._active[session]
         result = RunResult.of(session, outcome)
         watch.emit("run_end", {"stop": result.stop, "failure": msgspec.to_builtins(result.failure)})
         return result
 
+    @asynccontextmanager
+    async def _hold(self, session: str) -> AsyncIterator[None]:
+        """The session's lock against other processes."""
+        lock = self.sessions.lock(session)
+        try:
+            await lock.__aenter__()
+        except TimeoutError as error:
+            raise ClawError(f"session `{session}` is at work elsewhere: {error}") from None
+        try:
+            yield
+        finally:
+            await lock.__aexit__(None, None, None)
+
     def _system(self, workspace: str, target: Target, tools: Mapping[str, Tool]) -> tuple[SystemBlock, ...]:
         """The system prompt of a run, the same bytes as long as what it is made of is the same."""
-        files = [f"{workspace}/{name}" for name in ("AGENTS.md", "SOUL.md")]
-        texts = [
-            self._ports.files.read(file).decode("utf-8", "replace") for file in files if self._ports.files.exists(file)
-        ]
-        return tuple(SystemBlock(text) for text in texts)
+        return system.build(
+            files=self._ports.files,
+            workspace=workspace,
+            now=self._ports.clock.now(),
+            tools=() if target.cli else [tool.spec for tool in tools.values()],  # a CLI brings its own
+            clock_in_prompt=self._config.settings.clock_in_prompt,
+        )
 
     def _state(
         self,
@@ -193,7 +210,7 @@ class Agent:
                 ports,
                 self._config,
                 self._backends,
-                system="\n\n".join(block.text for block in blocks),
+                system=system.as_text(blocks),
                 workspace=workspace,
                 env=self._env,
                 watch=watch,
