@@ -26,9 +26,13 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class ReadStdin:
-    """Result: the next line with its newline, or b"" at the end; `all` reads to the end."""
+    """Result: the next line with its newline, or b"" at the end; `all` reads to the end.
+
+    Where nothing comes for `timeout_s` seconds the result is b"".
+    """
 
     all: bool = False
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,25 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Die:
+    """The process ends by this signal (its number), as if it had been sent from outside."""
+
+    signal: int
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreSigterm:
+    """From now on SIGTERM does nothing. Result: None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """Leave a child behind that holds stdout and stderr open for this long after the end. Result: None."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """Result of `Call`: header names in lower case."""
 
@@ -121,16 +144,37 @@ class Executed:
     timed_out: bool = False
 
 
-Effect = Write | Wait | ReadStdin | Call | NextChunk | Hangup | Exec | ReadFile | ListFiles | WriteFile | Now | Exit
+Effect = (
+    Write
+    | Wait
+    | ReadStdin
+    | Call
+    | NextChunk
+    | Hangup
+    | Exec
+    | ReadFile
+    | ListFiles
+    | WriteFile
+    | Now
+    | Exit
+    | Die
+    | IgnoreSigterm
+    | Orphan
+)
 Result = object
 Program = Generator[Effect, Result, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a fake is started: argv without the program's name, environment, working directory."""
+    """How a fake is started: argv without the program's name, environment, working directory, whether by root."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     seed: int = 0
+    root: bool = False
+
+
+class Interrupted(Exception):
+    """Thrown into a fake at the effect that it waits for: the user pressed Ctrl-C (SIGINT)."""

@@ -1,0 +1,296 @@
+"""When a conversation is folded into a summary, how the summary is asked for, and what stays.
+
+2.1.332 counts the last call's tokens and the new prompt against window − 33,000, keeps the last exchange verbatim and
+renders the system prompt afresh afterwards; native 200k models wait for the provider's refusal. 2.1.19 fires when the
+last call's total reaches window − 27,500, and the new prompt goes into the summary.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from simulators.cli.claude.api import Answer
+from simulators.cli.claude.calls import ask
+from simulators.cli.claude.context import Context, Plan, Steps
+from simulators.cli.claude.errors import Trouble, too_long
+from simulators.cli.claude.events import compact_boundary, summary_prompt
+from simulators.cli.claude.rows import REMOTE_NOTE, announcements, attachment
+from simulators.cli.claude.session import Row
+from simulators.cli.claude.usage import counts, estimate
+from simulators.cli.effects import Effect, Now
+
+_CAMEL = {
+    "post_tokens": "postTokens",
+    "cumulative_dropped_tokens": "cumulativeDroppedTokens",
+    "duration_ms": "durationMs",
+    "preserved_segment": "preservedSegment",
+    "preserved_messages": "preservedMessages",
+    "head_uuid": "headUuid",
+    "anchor_uuid": "anchorUuid",
+    "tail_uuid": "tailUuid",
+    "all_uuids": "allUuids",
+}
+
+
+def threshold(context: Context) -> int | None:
+    """Tokens from which a conversation is compacted unasked, or None if it never is."""
+    env = context.env
+    if env.get("DISABLE_AUTO_COMPACT") == "1" or env.get("DISABLE_COMPACT") == "1":
+        return None
+    asked = context.options.autocompact or ""
+    window = context.settings.auto_compact_window
+    for text in (env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW", ""), asked):
+        window = int(text) if text.isdigit() and int(text) > 0 else window
+    model = context.model
+    if window is None and not (model.native_compaction or context.version.compacts_narrow_models):
+        return None
+    size = min(window or model.window, model.window)
+    percent = env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "")
+    if percent.isdigit() and 0 < int(percent) <= 100:
+        return (size - 20_000) * int(percent) // 100
+    return size - context.version.compact_reserve
+
+
+def load(context: Context) -> tuple[int, int]:
+    """(tokens of the last call since the last compaction, estimated tokens of what came after it); 0 if none."""
+    chain = context.session.chain()
+    kept = _kept_ids(chain)
+    after: list[Row] = []
+    for row in reversed(chain):
+        if row["uuid"] in kept:
+            break
+        if row["type"] == "assistant" and not row.get("isApiErrorMessage") and row["message"]["model"] != "<synthetic>":
+            return counts(row["message"].get("usage")).total, sum(estimate(_text(r)) for r in after)
+        if row["type"] == "user":
+            after.append(row)
+    return 0, 0
+
+
+def due(context: Context) -> bool:
+    """Whether the next call must be preceded by a compaction."""
+    limit = threshold(context)
+    last, new = load(context)
+    if limit is None or last == 0:
+        return False
+    return last + (new if context.version.compact_keeps_tail else 0) >= limit
+
+
+def groups(chain: Sequence[Row]) -> int:
+    """Exchanges: runs of user rows that an assistant answered, and the open one at the end."""
+    count, open_ = 0, False
+    for row in chain:
+        if row["type"] == "user" and not open_:
+            count, open_ = count + 1, True
+        elif row["type"] == "assistant" and not row.get("isApiErrorMessage"):
+            open_ = False
+    return count
+
+
+def automatic(context: Context, *, reactive: bool = False) -> Generator[Effect, Any, bool]:
+    """Compact before the next call, or because the provider refused (`reactive`). Whether it worked."""
+    rich = context.version.rich_events
+    more = {"compact_output_chars": 0} if rich else {}
+    yield from context.emit("system", subtype="status", status="compacting", **more)
+    chain = context.session.chain()
+    if rich and groups(chain) < context.version.compact_min_groups:
+        yield from _finished(context, error="too_few_groups")
+        return False
+    began = yield Now()
+    last, new = load(context)
+    summarised, kept = _split(context, chain, reactive=reactive)
+    summary = yield from _summarise(context, summarised, "")
+    if summary is None:
+        yield from _finished(context, error="exhausted")
+        return False
+    yield from _finished(context)
+    rows = yield from _record(context, chain, kept, summary, trigger="auto", pre=last + new, began=began)
+    boundary, text = rows
+    yield from context.out.event(boundary)
+    content = [{"type": "text", "text": text}]
+    yield from context.emit(
+        "user", message={"role": "user", "content": content}, parent_tool_use_id=None, isSynthetic=True
+    )
+    context.turn.steps += 1
+    return True
+
+
+def manual(context: Context, instructions: str) -> Generator[Effect, Any, tuple[dict[str, Any], str] | None]:
+    """`/compact`: the boundary event and the summary, or None if the model gave none."""
+    rich = context.version.rich_events
+    yield from context.emit("system", subtype="status", status="compacting")
+    chain = context.session.chain()
+    began = yield Now()
+    last, new = load(context)
+    summary = yield from _summarise(context, chain, instructions)
+    if summary is None:
+        yield from _finished(context, error="exhausted")
+        return None
+    yield from _finished(context)
+    kept = [r for r in chain if r["type"] == "assistant"][-1:] if rich else []
+    return (yield from _record(context, chain, kept, summary, trigger="manual", pre=last + new, began=began))
+
+
+def _finished(context: Context, error: str | None = None) -> Steps:
+    body: dict[str, Any] = {}
+    if context.version.rich_events:
+        body = {"compact_result": "failed" if error else "success"} | ({"compact_error": error} if error else {})
+    yield from context.emit("system", subtype="status", status=None, **body)
+
+
+def _split(context: Context, chain: list[Row], *, reactive: bool) -> tuple[list[Row], list[Row]]:
+    """(rows that the summary covers, rows that stay). The open prompt stays where the version keeps a tail."""
+    if not context.version.compact_keeps_tail:
+        return chain, []
+    open_at = _open_prompt(chain)
+    answered, prompt = chain[:open_at], chain[open_at:]
+    messages = [r for r in answered if r["type"] in ("user", "assistant")]
+    if not reactive:
+        tail = [r for r in messages if r["type"] == "assistant"][-1:]
+        return answered, tail + [r for r in prompt if r["type"] != "attachment"]
+    turns = [
+        i
+        for i, r in enumerate(answered)
+        if r["type"] == "user" and "tool_result" not in str(r["message"]["content"])[:200]
+    ]
+    cut = turns[-1] + 1 if len(turns) > 1 else len(answered)
+    return answered[:cut], [r for r in answered[cut:] + prompt if r["type"] in ("user", "assistant")]
+
+
+def _open_prompt(chain: Sequence[Row]) -> int:
+    """Where the rows begin that the model has not answered yet."""
+    at = len(chain)
+    while at > 0 and not (chain[at - 1]["type"] == "assistant" and not chain[at - 1].get("isApiErrorMessage")):
+        at -= 1
+    return at
+
+
+def _summarise(context: Context, chain: Sequence[Row], instructions: str) -> Generator[Effect, Any, str | None]:
+    """The model's summary of these rows; one more try with half of them if even that is too long."""
+    asked = summary_prompt(context.version, instructions)
+    rows = list(chain)
+    for _ in range(2):
+        plan = Plan(context.model, summary=True, instructions=asked, chain=rows)
+        answer: Answer | Trouble = yield from ask(context, plan)
+        if isinstance(answer, Answer):
+            return "".join(b.get("text", "") for b in answer.message["content"]) or None
+        half = _open_prompt(rows[: max(len(rows) // 2, 1)])
+        if not too_long(answer) or not 0 < half < len(rows):
+            return None
+        rows = rows[:half]
+    return None
+
+
+def _record(
+    context: Context, chain: Sequence[Row], kept: Sequence[Row], summary: str, *, trigger: str, pre: int, began: float
+) -> Generator[Effect, Any, tuple[dict[str, Any], str]]:
+    """Write the boundary, the summary and what is announced again. Returns the boundary's event and the summary."""
+    now = yield Now()
+    rich = context.version.rich_events
+    text = summary_text(context, summary, trigger)
+    leaf = context.session.leaf
+    anchor = context.ids.uuid()
+    post = sum(estimate(_text(r)) for r in kept) + estimate(text) + (2300 if rich else 0)
+    context.dropped_tokens += max(pre - post, 0)
+    ids = [r["uuid"] for r in kept]
+    metadata: dict[str, Any] = {}
+    if rich:
+        metadata = {
+            "post_tokens": post,
+            "cumulative_dropped_tokens": context.dropped_tokens,
+            "duration_ms": round((now - began) * 1000),
+        }
+        if ids:
+            metadata["preserved_segment"] = {"head_uuid": ids[0], "anchor_uuid": anchor, "tail_uuid": ids[-1]}
+            metadata["preserved_messages"] = {"anchor_uuid": anchor, "uuids": ids, "all_uuids": ids}
+    event = compact_boundary(
+        context.version,
+        session=context.session.id,
+        uuid=context.ids.uuid(),
+        trigger=trigger,
+        pre=pre,
+        more=metadata,
+        parent=leaf,
+    )
+    boundary = context.row(
+        "system",
+        now,
+        uuid=event["uuid"],
+        parent=None,
+        logicalParentUuid=leaf,
+        subtype="compact_boundary",
+        content="Conversation compacted",
+        isMeta=False,
+        level="info",
+        compactMetadata={"trigger": trigger, "preTokens": pre, **_camel(metadata)},
+    )
+    yield from context.session.append(boundary)
+    if trigger == "auto":
+        yield from announce_day(context)
+    yield from context.add(
+        "user",
+        uuid=anchor,
+        message={"role": "user", "content": text},
+        isVisibleInTranscriptOnly=True,
+        isCompactSummary=True,
+    )
+    if trigger == "auto":
+        yield from announce(context)
+        yield from announce_host(context)
+    return event, text
+
+
+def summary_text(context: Context, summary: str, trigger: str) -> str:
+    """The user message that stands for everything before."""
+    text = (
+        "This session is being continued from a previous conversation that ran out of context. What follows is a "
+        f"summary of it.\n\n{summary}\n\nThe whole of it stands in the transcript at: {context.session.path}"
+    )
+    if trigger == "auto" and not context.version.compact_keeps_tail:
+        text += "\nGo on from there without asking the user anything further."
+    return text
+
+
+def announce(context: Context) -> Steps:
+    """The attachments that tell a fresh conversation what there is (nothing in versions without them)."""
+    if not context.version.reminders:
+        return
+    model = context.model
+    for kind, body, text in announcements(
+        context.version, model_title=model.title, model_id=model.id, cwd=context.start.cwd
+    ):
+        yield from context.add("attachment", **attachment(kind, body, text))
+
+
+def announce_day(context: Context) -> Steps:
+    """The attachments for the session's surroundings and the date."""
+    if not context.version.reminders:
+        return
+    now = yield Now()
+    day = context.row("", now)["timestamp"][:10]
+    yield from context.add("attachment", **attachment("session_context", {"context": {}}, None))
+    yield from context.add("attachment", **attachment("date", {"date": day}, f"Today's date is {day}."))
+
+
+def announce_host(context: Context) -> Steps:
+    """The last attachment before the first request: shown beside the user's own words."""
+    if context.version.reminders:
+        yield from context.add("attachment", **attachment("remote_session_change", {"url": None}, REMOTE_NOTE, "user"))
+
+
+def _kept_ids(chain: Sequence[Row]) -> set[str]:
+    if not chain or chain[0].get("subtype") != "compact_boundary":
+        return set()
+    kept = (chain[0].get("compactMetadata") or {}).get("preservedMessages") or {}
+    return set(kept.get("uuids", ()))
+
+
+def _text(row: Row) -> str:
+    content = (row.get("message") or {}).get("content", "")
+    if isinstance(content, str):
+        return content
+    return " ".join(str(b.get("text") or b.get("content") or b.get("input") or "") for b in content)
+
+
+def _camel(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_CAMEL.get(k, k): _camel(v) for k, v in value.items()}
+    return value

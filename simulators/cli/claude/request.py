@@ -1,0 +1,131 @@
+"""The HTTP request of a model call: address, headers, and the body's keys in the CLI's order."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from simulators.cli.claude import catalogue
+from simulators.cli.claude.conversation import Message, with_breakpoints
+from simulators.cli.claude.models import Model
+from simulators.cli.claude.session import dump
+from simulators.cli.claude.texts import IDENTITY
+from simulators.cli.claude.versions import Version
+
+Body = dict[str, Any]
+
+
+def cache_control(env: Mapping[str, str]) -> dict[str, Any] | None:
+    """What marks a breakpoint, or None if caching is switched off."""
+    if env.get("DISABLE_PROMPT_CACHING") == "1":
+        return None
+    return {"type": "ephemeral", "ttl": "1h"} if env.get("ENABLE_PROMPT_CACHING_1H") == "1" else {"type": "ephemeral"}
+
+
+def system_blocks(
+    version: Version, *, sections: Sequence[str], appended: bool, first_user: str, control: dict[str, Any] | None
+) -> list[Body]:
+    """The three system blocks. The first names the build, with a suffix that depends on the first user message."""
+    suffix = sha256(f"{version.name} {first_user[:24]}".encode("utf-8", "surrogatepass")).hexdigest()[:3]
+    end = ";" if version.rich_events else ""
+    header = f"x-anthropic-billing-header: cc_version={version.name}.{suffix}; cc_entrypoint=sdk-cli{end}"
+    marked = {} if control is None else {"cache_control": control}
+    return [
+        {"type": "text", "text": header},
+        {"type": "text", "text": IDENTITY[appended], **marked},
+        {"type": "text", "text": "\n\n".join(sections), **marked},
+    ]
+
+
+def tools(version: Version, model: Model, *, names: Sequence[str]) -> list[Body]:
+    """The tools that travel; deferred ones are found by the model through a search tool."""
+    return [catalogue.tool(name, version.name, model.form) for name in names]
+
+
+def body(
+    version: Version,
+    model: Model,
+    *,
+    messages: Sequence[Message],
+    system: Sequence[Body],
+    tools: Sequence[Body],
+    user_id: str,
+    max_tokens: int,
+    effort: str | None,
+    display: str,
+    control: dict[str, Any] | None,
+    summary: bool = False,
+) -> Body:
+    """A request body. For a summary the breakpoint of 2.1.332 moves to the last message of the assistant."""
+    if version.breakpoints == "last_two":
+        places = [-2, -1]
+    elif summary:
+        places = [i - len(messages) for i, m in enumerate(messages) if m["role"] == "assistant"][-1:]
+    else:
+        places = [-1]
+    made: Body = {
+        "model": model.id,
+        "messages": with_breakpoints(messages, control, at=places),
+        "system": list(system),
+        "tools": list(tools),
+        "metadata": {"user_id": user_id},
+        "max_tokens": max_tokens,
+    }
+    if version.rich_requests:
+        if model.form == "announced":
+            made["thinking"] = {"type": "adaptive", "display": display}
+        else:
+            made["thinking"] = {"budget_tokens": max_tokens - 1, "type": "enabled", "display": display}
+        made["context_management"] = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+        if effort:
+            made["output_config"] = {"effort": effort}
+    made["stream"] = True
+    return made
+
+
+def user_id(version: Version, *, device: str, session: str) -> str:
+    """`metadata.user_id`: a JSON string in newer versions, words before."""
+    if version.rich_requests:
+        return dump({"device_id": device, "account_uuid": "", "session_id": session})
+    return f"user_{device}_account__session_{session}"
+
+
+def betas(version: Version, model: Model, *, summary: bool, streaming_json: bool) -> list[str]:
+    """The `anthropic-beta` values in the CLI's order."""
+    names = list(version.betas.get(model.form, version.betas["inline"]))
+    if not version.rich_requests:
+        return names
+    if summary:
+        names.append("fallback-credit-2026-06-01")
+    if streaming_json:
+        names.append("thinking-display-updates-2026-08-18")
+    return names
+
+
+def headers(version: Version, *, env: Mapping[str, str], session: str, beta: Sequence[str]) -> list[tuple[str, str]]:
+    """Everything that the CLI sends besides what the HTTP client adds."""
+    made = [
+        ("Accept", "application/json"),
+        ("Content-Type", "application/json"),
+        ("User-Agent", f"claude-cli/{version.name} (external, sdk-cli)"),
+    ]
+    if version.rich_requests:
+        made.append(("X-Claude-Code-Session-Id", session))
+    made += [
+        ("X-Stainless-Arch", "x64"),
+        ("X-Stainless-Lang", "js"),
+        ("X-Stainless-OS", "Linux"),
+        ("X-Stainless-Package-Version", version.sdk_version),
+        ("X-Stainless-Retry-Count", "0"),
+        ("X-Stainless-Runtime", "node"),
+        ("X-Stainless-Runtime-Version", "v26.12.1"),
+        ("X-Stainless-Timeout", "600"),
+        ("anthropic-beta", ",".join(beta)),
+        ("anthropic-dangerous-direct-browser-access", "true"),
+        ("anthropic-version", "2023-06-01"),
+    ]
+    if token := env.get("ANTHROPIC_AUTH_TOKEN"):
+        made.append(("Authorization", f"Bearer {token}"))
+    if key := env.get("ANTHROPIC_API_KEY"):
+        made.append(("x-api-key", key))
+    made.append(("x-app", "cli"))
+    return made
