@@ -1,6 +1,6 @@
 """What a play of a scenario left behind. Checks and invariants read this and nothing else."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -89,7 +89,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     unused: list[str] = []  # scripted, never asked for
     session: SessionState | None = None
     children: list[Spawn] | None = None  # still running after the end
-    read_file: Callable[[str], bytes | None] = lambda path: None  # of the workspace
+    files: Mapping[str, bytes] = {}  # those of the workspace that a check asks about and that are there
     spent: str | None = None  # which budget ran out, and where
     virtual_s: float = 0.0
 

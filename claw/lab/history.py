@@ -45,10 +45,10 @@ def conversation(history: History, count: Count) -> list[tuple[str, str]]:
     return turns
 
 
-def _text(tokens: int, chance: random.Random, costs: dict[str, int]) -> str:
+def _text(tokens: int, chance: random.Random, costs: dict[str, float]) -> str:
     """Sentences of `tokens` tokens."""
     pieces: list[str] = []
-    spent = 0
+    spent = 0.0
     for sentence in _sentences(chance):
         totals = list(accumulate((costs[word] for word in sentence), initial=spent))
         fits = sum(total <= tokens for total in totals[1:])
@@ -56,7 +56,7 @@ def _text(tokens: int, chance: random.Random, costs: dict[str, int]) -> str:
         spent = totals[fits]
         if fits < len(sentence):
             break
-    pieces += _cheapest(costs) * (tokens - spent)
+    pieces += _cheapest(costs) * int(tokens - spent)
     return " ".join(pieces)
 
 
@@ -67,11 +67,15 @@ def _sentences(chance: random.Random) -> Iterator[list[str]]:
         yield [chosen[0].capitalize(), *chosen[1:-1], chosen[-1] + "."]
 
 
-def _cheapest(costs: dict[str, int]) -> list[str]:
+def _cheapest(costs: dict[str, float]) -> list[str]:
     """One word that costs one token, to fill up with; none if the tokenizer has none."""
     return [word for word, cost in costs.items() if cost == 1][:1]
 
 
-def _costs(count: Count) -> dict[str, int]:
+def _costs(count: Count) -> dict[str, float]:
     """Tokens of each word as it stands in a sentence: behind a space; capitalised; before a full stop."""
-    return {form: count(f" {form}") for word in vocabulary() for form in (word, word.capitalize(), f"{word}.")}
+    forms = dict.fromkeys(form for word in vocabulary() for form in (word, word.capitalize(), f"{word}."))
+    costs = {form: float(count(f" {form}")) for form in forms}
+    sample = list(forms)[::5]
+    scale = count(" " + " ".join(sample)) / sum(costs[form] for form in sample)
+    return costs if scale == 1 else {form: cost * scale for form, cost in costs.items()}

@@ -63,12 +63,12 @@ def read_settings(place: Place, scenario: Scenario) -> None:
 
 def read_provider(place: Place, scenario: Scenario) -> None:
     """Refuse an account document that the simulators would refuse. Raises `DocumentError`."""
-    from simulators import faults
     from simulators.core.account_document import parse_accounts
+    from simulators.shells.simulator import parts
 
     document = Document({"provider": scenario.provider}, source=place.document.source)
     try:
-        parse_accounts(document, faults=faults.load(), errors=_catalogue(), at=("provider",))
+        parse_accounts(document, faults=parts().faults, errors=parts().errors, at=("provider",))
     except DocumentError as error:
         raise place.moved(error) from None
     names = accounts(scenario)
@@ -76,7 +76,3 @@ def read_provider(place: Place, scenario: Scenario) -> None:
         if name not in names:
             message = f"`provider.accounts` has no account `{name}`"
             raise place.error(f"given.profiles[{i}]", message, names, name)
-
-
-def _catalogue() -> Any:
-    return {}

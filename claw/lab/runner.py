@@ -152,15 +152,20 @@ class _Play:
         try:
             await self._bounded()
             self.evidence.session = await self.runtime.session()
+            self.evidence.files = self._files()
         finally:
-            spawned = self.runtime.spawns()
-            await self.runtime.close()
+            self.evidence.children = await self.runtime.close()
         evidence = self.evidence
         evidence.virtual_s = loop.time() - began
         evidence.exchanges = self.stage.provider.exchanges()
         evidence.unused = self.stage.provider.unused()
-        evidence.children = None if spawned is None else [child for child in spawned if child.code is None]
         return evidence
+
+    def _files(self) -> dict[str, bytes]:
+        """The workspace files that `files` checks name, as they are at the end."""
+        names = {name for item in self.scenario.expect for name in item.get("files", ())}
+        read = {name: self.runtime.read_file(name) for name in sorted(names)}
+        return {name: data for name, data in read.items() if data is not None}
 
     async def _bounded(self) -> None:
         """The steps, within the budget of calls and of virtual time."""

@@ -11,6 +11,7 @@ from claw.lab import mutations
 from claw.lab.evidence import Exchange
 from claw.lab.parts import account_key, accounts
 from claw.lab.schema import Scenario
+from simulators.core.turn import ModelInfo
 from simulators.core.wire import Request
 
 HOME = "home"
@@ -67,6 +68,16 @@ class Traffic:
             if n > after
         ]
 
+    def unused(self) -> list[str]:
+        """Scripted turns and faults that never came, but those of accounts that allow it."""
+        left = []
+        for name in self._names:
+            account = self.simulator.account(account_key(name))
+            if account.document.unused == "fail":
+                places = account.state(self.simulator.now())["script"]["unused"]
+                left += places if len(self._names) == 1 else [f"{name}: {place}" for place in places]
+        return left
+
     def __len__(self) -> int:
         return len(self._log)
 
@@ -120,9 +131,12 @@ def _counter(simulator: Any, scenario: Scenario, account: Any) -> Callable[[str]
             return lambda text: len(text.split())
         case "chars4":
             return lambda text: -(-len(text) // 4)
-    model = scenario.given.model.partition("/")[2]
-    counted: Callable[[str], int] = lambda text: simulator.count_text(text, model)  # noqa: E731
-    return counted
+    from simulators.core.tokens import Counter
+
+    provider, _, model = scenario.given.model.partition("/")
+    info = ModelInfo(id=model, provider=provider, context_window=0, max_output=0)
+    counter = Counter("default", simulator.engine.parts.count_default)
+    return lambda text: counter.text(text, info)
 
 
 def scratch_root() -> str | None:

@@ -24,7 +24,7 @@ def look(params: dict[str, str | Wanted], evidence: Evidence, step: Which) -> Fi
         return nothing("no file was named")
     parts: list[Finding] = []
     for name, wanted in params.items():
-        parts += _one(name, Wanted(equals=wanted) if isinstance(wanted, str) else wanted, evidence.read_file(name))
+        parts += _one(name, Wanted(equals=wanted) if isinstance(wanted, str) else wanted, evidence.files.get(name))
     return join(parts)
 
 

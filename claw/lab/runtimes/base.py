@@ -41,8 +41,14 @@ class Runtime(Protocol):
     def spawns(self) -> list[Spawn] | None:
         """Every process started so far, in order; None if they cannot be seen."""
 
-    async def close(self) -> None:
-        """End everything that is still running. Called once, whatever happened."""
+    def read_file(self, name: str) -> bytes | None:
+        """A file of the workspace, None if there is none."""
+
+    async def close(self) -> list[Spawn] | None:
+        """The runtime ends. What it leaves running is ended too, and given back; None if it cannot be seen.
+
+        Called once, whatever happened before.
+        """
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

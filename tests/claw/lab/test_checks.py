@@ -45,7 +45,7 @@ def play(evidence: Any, exchange: Any) -> Evidence:
                 SessionEntry(id="b", parent="a", type="message", role="assistant", text="It is BANANA."),
             )
         ),
-        read_file={"notes.md": b"Meet at noon.\n"}.get,
+        files={"notes.md": b"Meet at noon.\n"},
     )
 
 

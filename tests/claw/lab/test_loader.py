@@ -63,7 +63,11 @@ MISTAKES = [
     ("[true, false]", "[]", "F:25: matrix.stream: a list of at least one value is needed"),
     ("clock_in_prompt", "clock_in_promt", "F:27: known_bad[0].with.given.runtime.clock_in_promt: there is no setting"),
     ("fails: cache", "fails: cach", "F:27: known_bad[0].fails: there is no check or invariant `cach`; did you mean"),
-    ("drop_instructions", "drop_instruction", "F:28: known_bad[1].mutate: there is no mutation `drop_instruction`; did"),
+    (
+        "drop_instructions",
+        "drop_instruction",
+        "F:28: known_bad[1].mutate: there is no mutation `drop_instruction`; did",
+    ),
     ("mutate: drop_instructions, ", "", "F:28: known_bad[1]: a known-bad has either `with`"),
     ("given:\n", "given:\n  model: sonnet\n", "F:4: given: `model` is PROVIDER/MODEL"),
     ("given:\n", "given:\n  history: {turns: 3, tokens: -5}\n", "F:5: given.history: `tokens` must be at least"),
@@ -120,7 +124,9 @@ def test_settings_reach_every_table_of_the_configuration(scenario_file: Any) -> 
 
 
 def test_a_dotted_name_of_the_matrix_reaches_any_part(scenario_file: Any) -> None:
-    story = STORY.replace("matrix: {stream:", "matrix: {provider.tokenizer:").replace("[true, false]", "[words, chars4]")
+    story = STORY.replace("matrix: {stream:", "matrix: {provider.tokenizer:").replace(
+        "[true, false]", "[words, chars4]"
+    )
     assert [plan.scenario.provider["tokenizer"] for plan in load_file(scenario_file(story))] == ["words", "chars4"]
 
 
