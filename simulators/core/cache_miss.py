@@ -59,11 +59,13 @@ def _continues(earlier: Remembered, blocks: Sequence[Block]) -> bool:
     place = _first_difference(old, blocks)
     if place >= len(old):
         return True
+    if place >= len(blocks):
+        return False  # went back to an earlier point: nothing of it was lost
     rest = [block.digest for block in old[place + 1 :] if block.level == "messages"]
     if rest:
         now = {block.digest for block in blocks[place:]}
         return 2 * sum(digest in now for digest in rest) >= len(rest)
-    if old[place].level != "messages" or place >= len(blocks):
+    if old[place].level != "messages":
         return False
     return len(blocks) > len(old) and _alike(old[place], blocks[place])
 
@@ -80,10 +82,7 @@ def _alike(a: Block, b: Block) -> bool:
 def _moved(earlier: Remembered, found: Lookup, place: int, lost: int) -> dict[str, Any]:
     """The prefix itself changed, at block `place`."""
     old, new = earlier.blocks, found.call.blocks
-    before = old[place]
-    if place >= len(new):
-        return _miss(before, "block removed", _REASONS[before.level], lost, _text(before), "")
-    after = new[place]
+    before, after = old[place], new[place]
     old_rest, new_rest = {b.digest for b in old[place:]}, {b.digest for b in new[place:]}
     if before.digest in new_rest and after.digest in old_rest:
         return _miss(after, "order changed", _REASONS[after.level], lost, _text(before), _text(after))

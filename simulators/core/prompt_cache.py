@@ -88,12 +88,12 @@ class Lookup(msgspec.Struct, kw_only=True):
 class PromptCache:
     """The cache of one account."""
 
-    def __init__(self, rules: CacheRules) -> None:
+    def __init__(self, rules: CacheRules, *, prune_at: int = _PRUNE_AT) -> None:
         self.rules = rules
         self.recent: deque[Remembered] = deque(maxlen=_REMEMBERED)
         self._roots: dict[str, Node] = {}
-        self._size = 0
-        self._prune_at = _PRUNE_AT
+        self.size = 0  # blocks in the tree
+        self._prune_at = self._prune_from = prune_at
 
     def look(self, call: ModelCall, counts: Sequence[int], model: ModelInfo, now: float) -> Lookup:
         """What this request would read and write at `now`, the start of the request. Changes nothing."""
@@ -111,6 +111,7 @@ class PromptCache:
         last = ends[found.writes[-1][0]] if found.writes else read
         long = max((ends[at] for at, ttl in found.writes if ttl == "1h"), default=read)
         found.read, found.write_1h, found.write_5m, found.input = read, long - read, last - long, total - last
+        found.ideal = max(found.ideal, read)  # slack can let an entry outlive the ideal
         return found
 
     def accept(self, found: Lookup, n: int) -> None:
@@ -132,14 +133,14 @@ class PromptCache:
             child = node.children.get(block.digest)
             if child is None:
                 child = node.children[block.digest] = Node()
-                self._size += 1
+                self.size += 1
             node = child
             if until[i] > node.ideal_until:
                 node.ideal_until = until[i]
             node.seen = seen
             path.append(node)
         found.path = path
-        if self._size > self._prune_at:
+        if self.size > self._prune_at:
             self._prune(found.now)
 
     def begin(self, found: Lookup) -> None:
@@ -206,12 +207,14 @@ class PromptCache:
         """Until when a perfect cache would hold each block: the longest TTL asked for at it or after it."""
         until = [found.now + SECONDS[None]] * len(found.ends)
         last_long = max((at for at, ttl in found.marks if ttl == "1h"), default=-1)
+        if found.entry is not None and found.entry.ttl == SECONDS["1h"]:
+            last_long = max(last_long, found.hit)  # a short breakpoint that reads a long entry keeps it long
         until[: last_long + 1] = [found.now + SECONDS["1h"]] * (last_long + 1)
         return until
 
     def _prune(self, now: float) -> None:
         """Forget prefixes that nothing can be read from any more."""
-        self._size = 0
+        self.size = 0
         stack = list(self._roots.values())
         while stack:
             node = stack.pop()
@@ -220,9 +223,9 @@ class PromptCache:
             ]
             for digest in dead:
                 del node.children[digest]
-            self._size += len(node.children)
+            self.size += len(node.children)
             stack += node.children.values()
-        self._prune_at = max(_PRUNE_AT, 2 * self._size)
+        self._prune_at = max(self._prune_from, 2 * self.size)
 
 
 def _lapsed(node: Node, now: float) -> bool:

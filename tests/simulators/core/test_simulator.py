@@ -1,6 +1,5 @@
 """The engine: keys, accounts, clocks, and the order of work."""
 
-
 from tests.simulators.core.plain import ask, engine, say
 
 
