@@ -24,6 +24,7 @@ BUDGETS: dict[Thinking, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "h
 BUDGETS |= {"adaptive": 8192, "xhigh": 16_384, "max": 32_000}
 EFFORTS: dict[Thinking, str] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 EFFORTS |= {"max": "max"}
+BASE_URL = "https://api.anthropic.com"
 REFUSAL_TRIGGER = "ANTHROPIC_MAGIC_STRING_TRIGGER_REFUSAL"
 LEAST_BUDGET = LEAST_ANSWER = 1024  # tokens: the API's minimum for thinking, and what must be left for the answer
 OWN_FIELDS = {"model", "messages", "system", "tools", "stream"}  # what configured parameters may not replace
@@ -49,7 +50,7 @@ def connect(*, base_url: str | None, key: str, http_client: Any, facts: Callable
     headers = {"anthropic-beta": "oauth-2025-04-20"} if key.startswith("sk-ant-oat") else {}
     client = anthropic.AsyncAnthropic(
         api_key=key,
-        base_url=base_url,
+        base_url=base_url or BASE_URL,  # else the SDK looks into the environment, which is the caller's to do
         max_retries=0,
         http_client=http_client,
         timeout=http_client.timeout,
@@ -370,7 +371,10 @@ def _failure(error: Exception, *, replay_safe: bool) -> ProviderFailure:
         status, headers = error.status_code, error.response.headers
         failure = classify("anthropic", status, headers, body, in_stream=status < 300)
         return msgspec.structs.replace(failure, replay_safe=replay_safe)
-    if isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
+    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) and error.__cause__ else error
+    if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+        kind = FailureKind.BAD_REQUEST  # the address itself is wrong: no retry can help
+    elif isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
         kind = FailureKind.TIMEOUT
     elif isinstance(error, httpx2.RemoteProtocolError) and "complete message body" in str(error):
         kind = FailureKind.TRUNCATED
@@ -380,7 +384,6 @@ def _failure(error: Exception, *, replay_safe: bool) -> ProviderFailure:
         kind = FailureKind.TRANSPORT  # bytes that are no JSON, events that make no sense
     else:
         raise error
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) and error.__cause__ else error
     text = f"{type(cause).__name__}: {cause}".removesuffix(": ")
     return ProviderFailure(kind=kind, message=text, replay_safe=replay_safe, raw={"error": text})
 
