@@ -7,10 +7,9 @@ that the caller's environment names; a tool that a fake runs (Bash) is a real pr
 import asyncio
 import os
 import signal as signals
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isinf
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from simulators.cli.config import FakeConfig, parse_config
@@ -38,6 +37,7 @@ from simulators.cli.effects import (
 )
 from simulators.cli.start import FAKES, start_fake
 from simulators.shells.answers import AnswerReader, Provider
+from simulators.shells.file_effects import perform_file
 
 T = TypeVar("T")
 _FIRST_PID = 4_200_001  # above what Linux gives out, so that none of ours is ever somebody's
@@ -80,7 +80,8 @@ class FakeProcesses:
     """Starts the fakes in process; everything else goes to `fallback` (without one: FileNotFoundError).
 
     `config` is a document of DESIGN's CLI fakes (a mapping, YAML text, or `FakeConfig`); it may be replaced between
-    runs. `spawns` records every start of a fake. Raises `DocumentError` for a bad document.
+    runs. `spawns` records every start of a fake. `real_path` says where a path that a fake names really is, so that a
+    caller may show its programs fixed names. Raises `DocumentError` for a bad document.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class FakeProcesses:
         fallback: Fallback | None = None,
         seed: int = 0,
         root: bool = False,
+        real_path: Callable[[str], str] = str,
     ) -> None:
         self.config = config if isinstance(config, FakeConfig) else parse_config(config or {})
         self.spawns: list[Spawn] = []
         self._simulator, self._fallback, self._seed, self._root = simulator, fallback, seed, root
+        self._real_path = real_path
         self._alone: Provider | None = None
 
     async def spawn(
@@ -120,7 +123,7 @@ class FakeProcesses:
             alone=self.config.answer == "alone",
             misbehave=[way for way in self.config.misbehave if way.active(run)],
         )
-        return FakeProcess(program, spawn, provider, pid=_FIRST_PID + len(self.spawns))
+        return FakeProcess(program, spawn, provider, pid=_FIRST_PID + len(self.spawns), real_path=self._real_path)
 
     def _provider(self) -> Provider:
         """The simulator, or with `answer: alone` one of the fakes' own with the document's `provider`."""
@@ -173,8 +176,11 @@ class _Pipe:
 class FakeProcess:
     """A fake while it runs: a task that performs its effects."""
 
-    def __init__(self, program: Program, spawn: Spawn, provider: Provider, *, pid: int) -> None:
+    def __init__(
+        self, program: Program, spawn: Spawn, provider: Provider, *, pid: int, real_path: Callable[[str], str] = str
+    ) -> None:
         self.pid = pid
+        self._real_path = real_path
         self._program, self._spawn, self._provider = program, spawn, provider
         self._out, self._err = _Pipe(), _Pipe()
         self._stdin = spawn.stdin
@@ -292,7 +298,7 @@ class FakeProcess:
         if isinstance(effect, Now):
             return self._provider.clock.now()
         if isinstance(effect, ReadFile | ListFiles | WriteFile):
-            return perform_file(effect)
+            return perform_file(replace(effect, path=self._real_path(effect.path)))
         if isinstance(effect, IgnoreSigterm):
             self._ignores_sigterm = True
         elif isinstance(effect, Orphan):
@@ -321,8 +327,8 @@ class FakeProcess:
     async def _exec(self, effect: Exec) -> Executed:
         self._child = child = await asyncio.create_subprocess_exec(
             *effect.argv,
-            cwd=effect.cwd,
-            env=dict(self._spawn.env),
+            cwd=self._real_path(effect.cwd),
+            env={name: self._real_path(value) for name, value in self._spawn.env.items()},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -350,25 +356,3 @@ async def _asleep(steps: Generator[float, None, T]) -> T:
             value: T = stop.value
             return value
         await (asyncio.get_running_loop().create_future() if isinf(seconds) else asyncio.sleep(seconds))
-
-
-def perform_file(effect: ReadFile | ListFiles | WriteFile) -> Any:
-    """Do a file effect for real."""
-    path = Path(effect.path)
-    if isinstance(effect, ReadFile):
-        try:
-            return path.read_bytes()
-        except OSError:
-            return None
-    if isinstance(effect, ListFiles):
-        try:
-            return tuple(sorted(os.listdir(path)))
-        except OSError:
-            return ()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab" if effect.append else "wb") as file:
-            file.write(effect.data)
-    except OSError as error:
-        return error
-    return None
