@@ -5,8 +5,8 @@ import re
 from simulators.core.wire import Request
 from simulators.dialects.anthropic.refusal import refuse
 
-# Every beta is named for what it does and the day it began: `context-management-2025-06-27`.
-_NAME = re.compile(r"[a-z0-9-]+-\d{4}-\d{2}-\d{2}\Z")
+# Every beta is named for what it does and the day it began: `context-management-2025-06-27`, `claude-code-20250219`.
+_NAME = re.compile(r"[a-z0-9-]+-(\d{4}-\d{2}-\d{2}|\d{8})\Z")
 
 
 def check_beta(request: Request) -> bool:
