@@ -36,6 +36,7 @@ from simulators.cli.effects import (
     WriteFile,
 )
 from simulators.cli.start import FAKES, start_fake
+from simulators.core.document import Document
 from simulators.shells.answers import AnswerReader, Provider
 from simulators.shells.file_effects import perform_file
 
@@ -132,6 +133,15 @@ class FakeProcesses:
         if self._alone is None:
             self._alone = alone_provider(self.config.provider, clock=self._simulator.clock, seed=self._seed)
         return self._alone
+
+
+def check_provider(document: Document, *, at: Sequence[str] = ("provider",)) -> None:
+    """Refuse a bad account document now rather than at the first call. Raises `DocumentError`."""
+    from simulators.core.account_document import parse_account
+    from simulators.shells.simulator import parts
+
+    known = parts()
+    parse_account(document, faults=known.faults, errors=known.errors, at=at)
 
 
 def alone_provider(document: Mapping[str, Any] | None, *, clock: Any, seed: int) -> Provider:

@@ -199,7 +199,7 @@ class Context:
             body["stream"] = False
             if not version.rich_requests:
                 del body["stream"]
-        headers = request.headers(version, env=self.env, session=self.session.id, beta=betas)
+        headers = request.headers(version, env=self.env, session=self.session.id, beta=betas, alone=self.settings.alone)
         url = f"{self.base_url}/v1/messages?beta=true"
         return url, headers, dump(body).encode("utf-8", "surrogatepass")
 

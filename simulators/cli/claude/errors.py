@@ -109,7 +109,7 @@ def retry_word(trouble: Trouble) -> str:
 
 
 def delay(attempt: int, retry_after: float | None, chance: float) -> float:
-    """Seconds before the next try: 0.5 · 2^(n−1), at most 32, or as the provider says; by chance up to a quarter more."""
+    """Seconds before the next try: 0.5 · 2^(n−1), at most 32, or as told; by chance up to a quarter more."""
     base = retry_after if retry_after else min(0.5 * 2 ** (attempt - 1), 32.0)
     return base * (1 + 0.25 * chance)
 
@@ -121,8 +121,8 @@ _NO_MODEL = "It may not exist or you may not have access to it. Run --model to p
 _LARGE = "Request too large (max 32MB). Double press esc to go back and try with a smaller file."
 _DROPPED = "Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again."
 _ALONE = (
-    "Prompt is too long · the request is ~{asked} tokens (limit {limit}) but this conversation is only ~{local} tokens — "
-    "the rest is system prompt, tool definitions, and attachment content. A single-exchange conversation cannot be "
+    "Prompt is too long · the request is ~{asked} tokens (limit {limit}) but this conversation is only ~{local} tokens "
+    "— the rest is system prompt, tool definitions, and attachment content. A single-exchange conversation cannot be "
     "compacted; reduce attached files/tools or start with less context."
 )
 _MALFORMED = (

@@ -101,8 +101,10 @@ def betas(version: Version, model: Model, *, summary: bool, streaming_json: bool
     return names
 
 
-def headers(version: Version, *, env: Mapping[str, str], session: str, beta: Sequence[str]) -> list[tuple[str, str]]:
-    """Everything that the CLI sends besides what the HTTP client adds."""
+def headers(
+    version: Version, *, env: Mapping[str, str], session: str, beta: Sequence[str], alone: bool = False
+) -> list[tuple[str, str]]:
+    """Everything that the CLI sends besides what the HTTP client adds. `alone` puts a key where there is none."""
     made = [
         ("Accept", "application/json"),
         ("Content-Type", "application/json"),
@@ -125,7 +127,7 @@ def headers(version: Version, *, env: Mapping[str, str], session: str, beta: Seq
     ]
     if token := env.get("ANTHROPIC_AUTH_TOKEN"):
         made.append(("Authorization", f"Bearer {token}"))
-    if key := env.get("ANTHROPIC_API_KEY"):
+    if key := env.get("ANTHROPIC_API_KEY") or ("sk-ant-alone" if alone else ""):
         made.append(("x-api-key", key))
     made.append(("x-app", "cli"))
     return made

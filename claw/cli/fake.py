@@ -1,0 +1,96 @@
+"""`claw fake`: the CLI fakes as commands on PATH."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+app = typer.Typer(help="Fakes of the agent CLIs, to put on PATH.", no_args_is_help=True, add_completion=False)
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(f"claw fake: {message}", err=True)
+    raise SystemExit(2)
+
+
+def _versions(said: list[str]) -> dict[str, str]:
+    """`claude=2.1.19` words, checked."""
+    from simulators.cli.config import VERSIONS_OF
+    from simulators.core.document import nearest
+
+    chosen: dict[str, str] = {}
+    for word in said:
+        name, equals, version = word.partition("=")
+        if not equals:
+            _refuse(f"--version {word}: write it as NAME=VERSION, like claude={VERSIONS_OF['claude'][0]}")
+        if name not in VERSIONS_OF:
+            near = nearest(name, VERSIONS_OF)
+            hint = f"; did you mean `{near}`?" if near else f"; there are {', '.join(VERSIONS_OF)}"
+            _refuse(f"--version {word}: there is no fake of `{name}`{hint}")
+        if version not in VERSIONS_OF[name]:
+            _refuse(f"--version {word}: known versions of {name} are {', '.join(VERSIONS_OF[name])}")
+        chosen[name] = version
+    return chosen
+
+
+@app.command()
+def install(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the commands; made if need be.")],
+    version: Annotated[list[str] | None, typer.Option(help="NAME=VERSION, such as claude=2.1.19; repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+) -> None:
+    """Write a small program for each fake into DIR; put DIR first on PATH to use them."""
+    from simulators.cli.config import DEFAULTS
+    from simulators.cli.start import FAKES
+
+    chosen = _versions(version or [])
+    if directory.exists() and not directory.is_dir():
+        _refuse(f"{directory} is a file; name a folder")
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in FAKES:
+            release = chosen.get(name, DEFAULTS[name])
+            _write_shim(directory / name, name, release)
+            written.append({"name": name, "version": release, "path": str(directory / name)})
+    except OSError as error:
+        _refuse(f"{directory}: {error.strerror or error}")
+    if as_json:
+        typer.echo(json.dumps({"installed": written}))
+        return
+    for row in written:
+        typer.echo(f"{row['path']}  {row['name']} {row['version']}")
+    typer.echo(f"Use them with: export PATH={shlex.quote(str(directory.resolve()))}:$PATH")
+
+
+def _write_shim(path: Path, name: str, release: str) -> None:
+    """A shell script that starts the fake with this Python. `-P` keeps a working directory's modules out of it."""
+    command = f"exec {shlex.quote(sys.executable)} -P -m simulators.shells.program {name}@{release}"
+    half = path.with_name(f".{path.name}.new")
+    half.write_text(f'#!/bin/sh\n{command} "$@"\n')
+    half.chmod(0o755)
+    half.replace(path)
+
+
+@app.command("list")
+def list_(
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List the fakes and the versions that they can play."""
+    from simulators.cli.config import DEFAULTS, VERSIONS_OF
+    from simulators.cli.start import BASE_URLS
+
+    rows = [
+        {"name": name, "versions": list(versions), "default": DEFAULTS[name], "base_url_variable": BASE_URLS[name]}
+        for name, versions in VERSIONS_OF.items()
+    ]
+    if as_json:
+        typer.echo(json.dumps({"fakes": rows}))
+        return
+    for row in rows:
+        typer.echo(
+            f"{row['name']}  {', '.join(row['versions'])} (default {row['default']})  {row['base_url_variable']}"
+        )

@@ -1,0 +1,268 @@
+"""The CLI fakes as programs: `python -m simulators.shells.program claude ARGS…` behaves as the `claude` on PATH would.
+
+`claude@2.1.19` plays that release. Only the standard library is imported at start, so that a run takes no longer than
+the real CLI; a document in `CLAW_FAKE_CONFIG` (a path, or the document itself if it begins with `{`) and a simulator
+of the fake's own (`answer: alone`) are loaded when they are asked for.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from math import isinf
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from simulators.cli.effects import (
+    Call,
+    CallFailed,
+    Die,
+    Effect,
+    Exec,
+    Executed,
+    Exit,
+    Hangup,
+    IgnoreSigterm,
+    Interrupted,
+    ListFiles,
+    NextChunk,
+    Now,
+    Orphan,
+    Program,
+    ReadFile,
+    ReadStdin,
+    Reply,
+    Start,
+    Wait,
+    Write,
+    WriteFile,
+)
+from simulators.cli.start import BASE_URLS, FAKES, FakePlan, start_fake
+from simulators.shells.file_effects import perform_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from http.client import HTTPConnection, HTTPResponse
+
+    from simulators.shells.answers import AnswerReader, Provider
+
+_CHUNK = 65536
+_TIMEOUT_S = 600.0  # the CLI's own limit on a silent connection
+
+
+class RealClock:
+    """The machine's clock, for a simulator of the fake's own."""
+
+    def now(self) -> float:
+        """Unix seconds."""
+        return time.time()
+
+
+class Performer:
+    """Performs effects for real. `open_provider` makes who answers calls in this process, at the first call; without
+    it they go over HTTP."""
+
+    def __init__(self, open_provider: "Callable[[], Provider] | None" = None) -> None:
+        self._open_provider = open_provider
+        self._provider: Provider | None = None
+        self._connection: HTTPConnection | None = None
+        self._response: HTTPResponse | None = None
+        self._reader: AnswerReader | None = None
+        self.child: subprocess.Popen[bytes] | None = None
+
+    def perform(self, effect: Effect) -> Any:
+        """The result that the fake is sent. `Exit` and `Die` do not come here."""
+        if isinstance(effect, Write):
+            return self._write(effect)
+        if isinstance(effect, Wait):
+            return _sleep(effect.seconds)
+        if isinstance(effect, ReadStdin):
+            return _read_stdin(effect)
+        if isinstance(effect, Call):
+            return self._call(effect)
+        if isinstance(effect, NextChunk):
+            return self._chunk()
+        if isinstance(effect, Hangup):
+            return self._hang_up()
+        if isinstance(effect, Exec):
+            return self._exec(effect)
+        if isinstance(effect, ReadFile | ListFiles | WriteFile):
+            return perform_file(effect)
+        if isinstance(effect, Now):
+            return time.time()
+        if isinstance(effect, IgnoreSigterm):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        elif isinstance(effect, Orphan):
+            subprocess.Popen(["/bin/sleep", str(effect.seconds)], stdin=subprocess.DEVNULL, start_new_session=True)
+        return None
+
+    def _write(self, effect: Write) -> None:
+        fd = 1 if effect.stream == "stdout" else 2
+        left = memoryview(effect.data)
+        while left:
+            left = left[os.write(fd, left) :]
+
+    def _call(self, effect: Call) -> Reply | CallFailed:
+        self._hang_up()
+        if self._open_provider is not None:
+            from simulators.shells.answers import AnswerReader
+
+            self._provider = self._provider or self._open_provider()
+            self._reader = AnswerReader(self._provider, effect)
+            reply: Reply | CallFailed = _slept(self._reader.head())
+            return reply
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        url = urlsplit(effect.url)
+        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+        self._connection = kind(url.hostname or "127.0.0.1", url.port, timeout=_TIMEOUT_S)
+        target = url.path + (f"?{url.query}" if url.query else "")
+        try:
+            self._connection.putrequest(effect.method, target, skip_accept_encoding=True)
+            for name, value in effect.headers:
+                self._connection.putheader(name, value.encode("utf-8"))
+            self._connection.putheader("Content-Length", str(len(effect.body)))
+            self._connection.endheaders(effect.body)
+            self._response = response = self._connection.getresponse()
+        except TimeoutError as error:
+            return CallFailed("timeout", str(error))
+        except (OSError, HTTPException) as error:
+            return CallFailed("connect", str(error))
+        return Reply(response.status, tuple((name.lower(), value) for name, value in response.getheaders()))
+
+    def _chunk(self) -> bytes | CallFailed:
+        if self._reader is not None:
+            chunk: bytes | CallFailed = _slept(self._reader.chunk())
+            return chunk
+        from http.client import HTTPException
+
+        assert self._response is not None
+        try:
+            return self._response.read1(_CHUNK)
+        except TimeoutError as error:
+            return CallFailed("timeout", str(error))
+        except (OSError, HTTPException, ValueError) as error:
+            return CallFailed("reset", str(error))
+
+    def _hang_up(self) -> None:
+        if self._reader is not None:
+            self._reader.leave()
+        if self._connection is not None:
+            self._connection.close()
+        self._reader = self._connection = self._response = None
+
+    def _exec(self, effect: Exec) -> Executed:
+        pipe = subprocess.PIPE
+        self.child = child = subprocess.Popen(
+            list(effect.argv), cwd=effect.cwd, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+        try:
+            out, err = child.communicate(effect.stdin, timeout=effect.timeout_s)
+            return Executed(child.returncode, out, err)
+        except subprocess.TimeoutExpired:
+            self.kill_child()
+            out, err = child.communicate()
+            return Executed(-signal.SIGKILL, out, err, timed_out=True)
+
+    def kill_child(self) -> None:
+        """End the tool that runs, with all that it started."""
+        if self.child is not None and self.child.poll() is None:
+            try:
+                os.killpg(self.child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def _sleep(seconds: float) -> None:
+    if isinf(seconds):
+        while True:
+            time.sleep(3600)
+    time.sleep(seconds)
+
+
+def _slept(steps: Any) -> Any:
+    """Drive a generator of waits to its value."""
+    while True:
+        try:
+            _sleep(next(steps))
+        except StopIteration as stop:
+            return stop.value
+
+
+def _read_stdin(effect: ReadStdin) -> bytes:
+    """From the descriptor itself, so that a line is there as soon as it was written."""
+    parts: list[bytes] = []
+    while True:
+        if effect.timeout_s is not None and not parts and not select.select([0], [], [], effect.timeout_s)[0]:
+            return b""
+        taken = os.read(0, _CHUNK if effect.all else 1)
+        parts.append(taken)
+        if not taken or (taken == b"\n" and not effect.all):
+            return b"".join(parts)
+
+
+def drive(program: Program, performer: Performer) -> int:
+    """Perform a fake's effects to its end; the exit code. SIGINT is thrown into the fake, SIGTERM ends it with 143."""
+
+    def terminated(_number: int, _frame: Any) -> None:
+        performer.kill_child()
+        os._exit(143)
+
+    signal.signal(signal.SIGTERM, terminated)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    result: Any = None
+    try:
+        effect = program.send(None)
+        while True:
+            if isinstance(effect, Exit):
+                return effect.code
+            if isinstance(effect, Die):
+                signal.signal(effect.signal, signal.SIG_DFL) if effect.signal != signal.SIGKILL else None
+                os.kill(os.getpid(), effect.signal)
+            try:
+                result = performer.perform(effect)
+            except KeyboardInterrupt:
+                performer.kill_child()
+                effect = program.throw(Interrupted())
+                continue
+            effect = program.send(result)
+    except StopIteration:
+        return 0
+    except BrokenPipeError:
+        return 141
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the fake that the first word names. A bad document or name: a message on stderr, exit code 2."""
+    words = sys.argv[1:] if argv is None else argv
+    name, _, pinned = (words[0] if words else "").partition("@")
+    if name not in FAKES:
+        print(f"there is no fake of `{name}`; there are {', '.join(FAKES)}", file=sys.stderr)
+        return 2
+    env = dict(os.environ)
+    document = env.get("CLAW_FAKE_CONFIG", "")
+    plan = FakePlan(pinned)
+    if document or not env.get(BASE_URLS[name]) or not pinned:
+        from simulators.shells.fake_config import Problem, open_document
+
+        try:
+            plan = open_document(document, name=name, env=env, pinned=pinned)
+        except Problem as problem:
+            print(problem, file=sys.stderr)
+            return 2
+    start = Start(words[1:], env, os.getcwd(), seed=int.from_bytes(os.urandom(6)), root=os.geteuid() == 0)
+    program = start_fake(
+        name,
+        start,
+        version=plan.version,
+        auto_compact_window=plan.window,
+        alone=plan.open_provider is not None,
+        misbehave=plan.ways,
+    )
+    return drive(program, Performer(plan.open_provider))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
