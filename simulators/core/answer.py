@@ -1,6 +1,9 @@
 """An answer on its way out: yields wire events, and books what happened exactly once."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from simulators.core.journal import Exchange
 from simulators.core.turn import Dialect, Failure, Stamp
@@ -74,6 +77,31 @@ def refusal(dialect: Dialect, failure: Failure, stamp: Stamp, base: Headers) -> 
         Head(status if failure.status is None else failure.status, headers),
         Chunk(body if failure.body is None else failure.body),
     ]
+
+
+def told(events: Sequence[WireEvent], *, kind: str | None = None, retry_after: float | None = None) -> dict[str, Any]:
+    """What a refusal told its client: {kind, message, retry_after}. `retry_after` (seconds) also from its headers."""
+    message = ""
+    for event in events:
+        if isinstance(event, Head):
+            sent = dict(event.headers)
+            for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+                if retry_after is None and sent.get(name, "").replace(".", "", 1).isdecimal():
+                    retry_after = float(sent[name]) / unit
+        elif isinstance(event, Chunk):
+            message = _message(event.data)
+    return {"kind": kind, "message": message, "retry_after": retry_after}
+
+
+def _message(body: bytes) -> str:
+    """The vendor's sentence, else the beginning of what was sent."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return body[:300].decode("utf-8", "replace")
+    for key in ("error", "message"):
+        value = value.get(key, value) if isinstance(value, dict) else value
+    return value if isinstance(value, str) else body[:300].decode("utf-8", "replace")
 
 
 def merged(*groups: Headers) -> Headers:

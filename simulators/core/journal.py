@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from simulators.core.turn import CallKind, Tokens
-from simulators.core.wire import Ended
+from simulators.core.wire import Ended, Headers
 
 MAX_EXCHANGES = 1000
 MAX_BYTES = 256 * 1024 * 1024
+ASKING = frozenset({"anthropic-beta", "openai-beta"})  # headers without which two requests look the same and are not
 
 
 class Exchange(msgspec.Struct, kw_only=True):
@@ -18,7 +19,9 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     `n` counts the account's requests from 1; `at` in Unix seconds; `answered_by` is `turns[2]`, `rules[0]`, `limits`,
     `validation`, `overflow`, `fault:KIND`, `unmatched`, `cassette` or a responder's name. `usage` is what the vendor's
-    usage object said, `tokens` the truth. `frames` counts the pieces of the body that left.
+    usage object said, `tokens` the truth. `frames` counts the pieces of the body that left. `headers` are those
+    of the request that change what is asked; `error` of a refusal is {kind, message, retry_after}: the kind as the simulator has
+    it (None for a raw answer), the message and the seconds to wait as they were sent.
     """
 
     n: int
@@ -40,6 +43,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     ended: Ended | None = None
     cost_usd: float = 0.0
     nearest: Mapping[str, Any] | None = None
+    headers: Headers = ()
+    error: Mapping[str, Any] | None = None
 
     @property
     def request(self) -> Any:
@@ -52,7 +57,8 @@ class Exchange(msgspec.Struct, kw_only=True):
             return self.body.decode("utf-8", "replace")
 
     def to_dict(self) -> dict[str, Any]:
-        """The exchange as the control API and saved journals have it; `nearest` only where nothing answered."""
+        """The exchange as the control API and saved journals have it; `nearest` only where nothing answered, `error`
+        only of a refusal, `headers` only where there is one of `ASKING`."""
         tokens = self.tokens
         made = {
             "n": self.n,
@@ -74,6 +80,10 @@ class Exchange(msgspec.Struct, kw_only=True):
             "ended": self.ended,
             "cost_usd": self.cost_usd,
         }
+        if asking := {name: value for name, value in self.headers if name in ASKING}:
+            made["headers"] = asking
+        if self.error is not None:
+            made["error"] = self.error
         if self.nearest is not None:
             made["nearest"] = self.nearest
         return made

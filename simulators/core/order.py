@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from simulators.core import pacing
-from simulators.core.answer import JSON, SSE, SimulatedAnswer, merged, refusal
+from simulators.core.answer import JSON, SSE, SimulatedAnswer, merged, refusal, told
 from simulators.core.cache_miss import explain
 from simulators.core.chance import Chance
 from simulators.core.fault import ArmedFault, FaultContext, Phase
@@ -61,7 +61,9 @@ class Work:
         self.state, self.dialect, self.request, self.now = state, dialect, request, now
         state.requests += 1
         n, seed = state.requests, state.seed
-        self.exchange = Exchange(n=n, at=now, key=key, dialect=dialect.name, path=request.path, body=request.body)
+        self.exchange = Exchange(
+            n=n, at=now, key=key, dialect=dialect.name, path=request.path, body=request.body, headers=request.headers
+        )
         state.journal.add(self.exchange)
         self.chance = Chance(seed, n)
         self.stamp = Stamp(
@@ -212,6 +214,7 @@ class Work:
         if operation == "generate":
             self._describe()
         events = refusal(self.dialect, failure, self.stamp, self._headers(self.call))
+        exchange.error = told(events, kind=failure.kind, retry_after=failure.retry_after)
         return SimulatedAnswer(events, exchange=exchange, end=self._end_refused)
 
     def _end_refused(self, begun: bool) -> None:
@@ -234,6 +237,8 @@ class Work:
     def _raw(self, raw: Mapping[str, Any]) -> SimulatedAnswer:
         """An answer that is sent as it stands; nothing is known of its tokens."""
         events: list[WireEvent] = [Head(raw["status"], raw["headers"]), Chunk(raw["body"])]
+        if raw["status"] >= 400:
+            self.exchange.error = told(events)
         return SimulatedAnswer(events, exchange=self.exchange, end=self._end_refused)
 
     def _count_tokens(self) -> SimulatedAnswer:
