@@ -163,9 +163,15 @@ def _translate(
         system=instructions(body),
         last_user=last_user,
         tools=declared_tools(body),
+        tool_choice=_tool_choice(body),
         tool_results=results,
         strict_window=can.overlong_is_error,
         body=body,
         headers=request.headers,
         private=Notes(model=info, thinking_shown=can.thinking_shown if said is None else said != "omitted"),
     )
+
+
+def _tool_choice(body: dict[str, Any]) -> str:
+    choice = body.get("tool_choice") or {"type": "auto"}
+    return f"tool:{choice['name']}" if choice["type"] == "tool" else str(choice["type"])

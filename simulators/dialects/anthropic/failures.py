@@ -80,7 +80,7 @@ def words(failure: Failure, organization: str) -> tuple[int, str, str]:
         )
     elif failure.kind == "model_not_found":
         message = f"model: {failure.details.get('model', 'claude-unknown')}"
-    elif failure.kind == "auth" and failure.details.get("missing"):
+    elif failure.kind == "auth" and failure.details.get("key") == "missing":
         message = _NO_KEY
     return status, kind, message
 

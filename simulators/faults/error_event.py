@@ -1,0 +1,35 @@
+"""A stream that began with 200 fails in the middle, and says so in the vendor's way."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from simulators.core.fault import FaultContext, Phase
+from simulators.core.turn import Failure
+from simulators.core.wire import WireEvent
+from simulators.faults._events import before_last, is_stream, numbered, split_head
+
+KIND = "error_event"
+PHASE: Phase = "wire"
+
+
+class Params(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """After `after_events` wire events the failure `error` (a kind, as the dialect words it) with `message`."""
+
+    after_events: int = 4
+    error: str = "overloaded"
+    message: str = ""
+
+
+def frames(params: Params, events: Iterator[WireEvent], context: FaultContext) -> Iterator[WireEvent]:
+    """What came through, then the error, then nothing. An answer in one piece has no such event and is left alone."""
+    front, head = split_head(events)
+    yield from front
+    if head is None or not is_stream(head):
+        yield from events
+        return
+    for number, event in numbered(before_last(events)):
+        if number > params.after_events:
+            break
+        yield event
+    yield context.dialect.error_event(Failure(kind=params.error, message=params.message), context.stamp)
