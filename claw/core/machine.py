@@ -136,7 +136,7 @@ def _answered(out: Step, event: ModelFinished) -> None:
         out.set(last_usage=turn.usage, usage_known=True)
     usage = turn.usage if event.cli is None else event.cli.usage
     out.note_attempt(None)
-    out.set(in_row=0, tried=0, level=0, skip_threshold=False, fresh=False)
+    out.set(in_row=0, tried=0, level=0, halved=0, skip_threshold=False, fresh=False)
     out.persist(
         MessageEntry(
             id=out.entry_id(),

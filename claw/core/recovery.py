@@ -201,7 +201,7 @@ def begin_compaction(out: Step, trigger: Trigger) -> None:
     plan, level = None, state.level
     while plan is None and level < LEVELS:
         plan = compaction.plan(
-            state.history, keep=_keep(state, level), piece_tokens=piece_tokens(state, level), scale=state.scale
+            state.history, keep=_keep(state, level), piece_tokens=piece_tokens(state), scale=state.scale
         )
         level += 1
     out.set(tried=state.tried + 1, level=level)
@@ -214,15 +214,24 @@ def begin_compaction(out: Step, trigger: Trigger) -> None:
 
 
 def _keep(state: State, level: int) -> int:
-    """Tokens of the newest part that stays: at most 0.4 of the budget, a quarter of that, nothing."""
-    most = min(state.setup.keep, budget(state.size, state.setup.reserve) * 2 // 5)
-    return 0 if level >= LEVELS - 1 or state.manual else most >> (2 * level)
+    """Tokens of the newest part that stays: at most 0.4 of the budget, a quarter of that, nothing.
+
+    At the first level as much more, up to half of the budget, as spares a second summary call.
+    """
+    room = budget(state.size, state.setup.reserve)
+    most = min(state.setup.keep, room * 2 // 5)
+    if level >= LEVELS - 1 or state.manual:
+        return 0
+    if level:
+        return most >> (2 * level)
+    beyond = int(_estimate(state) * state.scale - 0.9 * piece_tokens(state))
+    return max(most, min(beyond, room // 2))
 
 
-def piece_tokens(state: State, level: int) -> int:
-    """What one summary call reads, by the provider's count."""
+def piece_tokens(state: State) -> int:
+    """What one summary call reads, by the provider's count; half of it after each one that did not fit."""
     room = state.size - asking.summary_tokens(state) - min(compaction.OVERHEAD, state.size // 8)
-    return max(500, int(room * 0.8) >> level)
+    return max(500, int(room * 0.8) >> state.halved)
 
 
 def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
@@ -238,9 +247,10 @@ def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
 
 
 def _smaller_pieces(out: Step) -> None:
-    """The summary call itself did not fit: the same compaction again, a level harder."""
+    """The summary call itself did not fit: the same compaction again, in pieces of half the size."""
     job = cast(Compacting, out.state.compacting)
     fail_compaction(out, "the part to be summarised did not fit")
+    out.set(halved=out.state.halved + 1)
     begin_compaction(out, job.trigger)
 
 

@@ -101,6 +101,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     compacting: Compacting | None = None
     level: int = 0  # how hard the next compaction tries
+    halved: int = 0  # how often the pieces for the summariser were made smaller
     tried: int = 0  # compactions since an answer
     skip_threshold: bool = False
     manual: bool = False
