@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def parts() -> Parts:
     """Dialects, faults and responders, found by listing their folders; they keep no state, so once is enough."""
-    from simulators import dialects, faults, responders
+    from simulators import dialects, errors, faults, responders
 
     return Parts(
         dialects=dialects.load(),
         faults=faults.load(),
         make_responder=responders.make,
         count_default=vocabulary.count,
+        errors=errors.failures(),
     )
 
 
