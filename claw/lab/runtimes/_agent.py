@@ -31,6 +31,7 @@ class AgentRuntime:
 
     name = ""
     capabilities: frozenset[str] = frozenset()
+    without_effect: frozenset[str] = frozenset()
     clis: tuple[str, ...] = ()
 
     def __init__(self) -> None:

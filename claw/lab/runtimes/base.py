@@ -14,11 +14,13 @@ class Runtime(Protocol):
     """One runtime in one play. Made fresh for every play; all methods run in the play's loop.
 
     `capabilities` are the words that `needs:` uses. A runtime that cannot say something answers None rather than
-    guess: the checks then count as not checked.
+    guess: the checks then count as not checked. `without_effect` are the settings that change nothing on its path: a
+    known-bad made of nothing else is skipped.
     """
 
     name: str
     capabilities: frozenset[str]
+    without_effect: frozenset[str]
 
     def accepts(self, scenario: Scenario) -> str | None:
         """None if this runtime knows every setting of `given.runtime`, else why the scenario is not for it."""

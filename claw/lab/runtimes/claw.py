@@ -24,6 +24,7 @@ class Embedded(AgentRuntime):
             "virtual_time", "provider:anthropic",
         }
     )  # fmt: skip
+    without_effect = frozenset({"cli_system_prompt_when", "usage_from", "compaction_coordination", "cli_tools", "cli"})
 
     def model(self, scenario: Scenario) -> str:
         return scenario.given.model
