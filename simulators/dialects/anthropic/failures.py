@@ -110,7 +110,7 @@ def _rate_limit(details: Mapping[str, Any], organization: str) -> str:
 
 def request_id(stamp: Stamp) -> str:
     """`req_…` as the API writes it."""
-    return f"req_011C{stamp.request_id}"
+    return f"req_011C{stamp.request_id[:20]}"
 
 
 def body_of(failure: Failure, stamp: Stamp) -> tuple[int, dict[str, Any]]:

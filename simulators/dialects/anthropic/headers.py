@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -18,18 +19,21 @@ _UNLIMITED = {"requests": 4_000, "input_tokens": 2_000_000, "output_tokens": 400
 def answer_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
     """`limits`: for requests, input_tokens and output_tokens each an object with `limit`, `remaining` and `reset`
     (Unix seconds). Remaining tokens are rounded to thousands; `tokens` shows the limit that is nearest."""
-    found: list[tuple[str, str]] = [
+    mine = (
         ("request-id", request_id(stamp)),
         ("anthropic-organization-id", stamp.organization or _NO_ORGANIZATION),
-    ]
-    nearest: tuple[float, int, int, float] | None = None
+    )
+    if not limits:
+        return mine + _unlimited(rfc3339(stamp.now))
+    found: list[tuple[str, str]] = list(mine)
+    nearest: tuple[float, int, int, str] | None = None
     for name, label in _NAMES.items():
         state = limits.get(name)
         if state is None:
             limit = remaining = _UNLIMITED[name]
-            reset = stamp.now
+            reset = rfc3339(stamp.now)
         else:
-            limit, remaining, reset = state.limit, max(0, state.remaining), state.reset
+            limit, remaining, reset = state.limit, max(0, state.remaining), rfc3339(state.reset)
         if name != "requests":
             share = remaining / limit
             remaining = round(remaining / 1000) * 1000
@@ -41,11 +45,20 @@ def answer_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
     return tuple(found)
 
 
-def _limit(label: str, limit: int, remaining: int, reset: float) -> list[tuple[str, str]]:
+@lru_cache(maxsize=64)
+def _unlimited(reset: str) -> Headers:
+    """The headers of an account without limits, at one second."""
+    found: list[tuple[str, str]] = []
+    for name, label in _NAMES.items():
+        found += _limit(label, _UNLIMITED[name], _UNLIMITED[name], reset)
+    return tuple(found + _limit("tokens", _UNLIMITED["input_tokens"], _UNLIMITED["input_tokens"], reset))
+
+
+def _limit(label: str, limit: int, remaining: int, reset: str) -> list[tuple[str, str]]:
     head = f"anthropic-ratelimit-{label}-"
-    return [(f"{head}limit", str(limit)), (f"{head}remaining", str(remaining)), (f"{head}reset", rfc3339(reset))]
+    return [(f"{head}limit", str(limit)), (f"{head}remaining", str(remaining)), (f"{head}reset", reset)]
 
 
 def rfc3339(at: float) -> str:
     """A Unix time as `2026-01-01T00:00:07Z`, rounded up to the second."""
-    return datetime.fromtimestamp(ceil(at - 1e-6), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{datetime.fromtimestamp(ceil(at - 1e-6), UTC).replace(tzinfo=None).isoformat()}Z"
