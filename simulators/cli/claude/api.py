@@ -35,6 +35,17 @@ class Listener:
     event: Callable[[Message, Mapping[str, Any]], Steps]
     block: Callable[[Message, Message, str | None], Steps]
 
+    @classmethod
+    def deaf(cls) -> "Listener":
+        """One that takes no notice."""
+        return cls(event=lambda *_: iter_nothing(), block=lambda *_: iter_nothing())
+
+
+def iter_nothing() -> Steps:
+    """Effects that end at once."""
+    return
+    yield
+
 
 @dataclass(slots=True)
 class _Fold:

@@ -1,7 +1,6 @@
 """A model call with the CLI's own patience: waits, retries, gives up optional features, falls back to other models."""
 
 from collections.abc import Generator, Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -180,13 +179,8 @@ def _usage_of(trouble: Trouble) -> dict[str, Any]:
 
 def _listener(context: Context, plan: Plan) -> Listener:
     if plan.summary:
-        return Listener(event=lambda *_: _nothing(), block=lambda *_: _nothing())
+        return Listener.deaf()
     return Listener(event=lambda m, d: _forward(context, m, d), block=lambda m, b, r: say_block(context, m, b, r))
-
-
-def _nothing() -> Steps:
-    return
-    yield  # a generator that ends at once
 
 
 def _forward(context: Context, starting: Message, data: Mapping[str, Any]) -> Steps:
@@ -255,8 +249,8 @@ def _charge(context: Context, plan: Plan, usage: Mapping[str, Any]) -> None:
     spent = counts(usage)
     if not plan.summary:
         context.turn.spent.add(spent)
-    context.turn.ledger.add(plan.model.id, replace(spent))
-    context.ledger.add(plan.model.id, replace(spent))
+    context.turn.ledger.add(plan.model.id, spent)
+    context.ledger.add(plan.model.id, spent)
 
 
 def host(context: Context) -> str:

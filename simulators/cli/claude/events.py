@@ -150,5 +150,7 @@ def summary_prompt(version: Version, instructions: str) -> str:
     if version.compact_prefix_shared:
         text = "CRITICAL: Respond with TEXT ONLY. " + prose("summary request", 6912 - 34)
         return text + (f"\n\nAdditional instructions:\n{instructions}" if instructions else "")
-    text = "Your task is to create a detailed summary of the conversation so far. " + prose("summary request", 4995)
+    text = "Your task is to create a detailed summary of the conversation so far. " + prose(
+        "summary request", 5028 - 70
+    )
     return text + (f"\n\nAdditional instructions:\n{instructions}" if instructions else "")

@@ -7,6 +7,7 @@ from typing import Any
 
 from simulators.cli.claude import catalogue
 from simulators.cli.claude.context import Context
+from simulators.cli.claude.probes import ask_for_paths
 from simulators.cli.effects import Effect, Exec, Executed, ReadFile, WriteFile
 
 _READ_ONLY = frozenset((
@@ -153,6 +154,7 @@ def _bash(context: Context, id: str, given: Mapping[str, Any]) -> Generator[Effe
     timeout = float(given.get("timeout") or 120_000) / 1000
     done = yield Exec(("/bin/sh", "-c", str(given["command"])), context.start.cwd, timeout_s=timeout)
     assert isinstance(done, Executed)
+    yield from ask_for_paths(context, str(given["command"]), done.stdout.decode("utf-8", "replace").rstrip("\n"))
     out = done.stdout.decode("utf-8", "replace").rstrip("\n")[:_OUTPUT_LIMIT]
     err = done.stderr.decode("utf-8", "replace").rstrip("\n")[:_OUTPUT_LIMIT]
     if done.timed_out:

@@ -93,7 +93,7 @@ class Ledger:
     models: dict[str, Counts] = field(default_factory=dict)
 
     def add(self, model: str, spent: Counts) -> None:
-        self.models.setdefault(model, Counts()).add(spent)
+        self.models.setdefault(model, Counts()).add(spent)  # a fresh one each: `spent` stays the caller's
 
     @property
     def cost(self) -> float:

@@ -36,7 +36,6 @@ class Version:
     max_retries: int
     overloaded_attempts: int  # attempts at a 529 before giving up (or falling back)
     retry_after_limit: float  # a longer retry-after is not waited for
-    retries_unauthorized: bool
     resume_missing_echoes_id: bool  # in stream-json: the id asked for, else a random one
     path_probe: bool  # a small model is asked which paths a shell command touched
     tools: tuple[str, ...]
@@ -76,7 +75,6 @@ V2_1_332 = Version(
     max_retries=10,
     overloaded_attempts=3,
     retry_after_limit=60.0,
-    retries_unauthorized=True,
     resume_missing_echoes_id=True,
     path_probe=False,
     tools=(
@@ -128,7 +126,6 @@ V2_1_19 = Version(
     max_retries=10,
     overloaded_attempts=3,
     retry_after_limit=60.0,
-    retries_unauthorized=False,
     resume_missing_echoes_id=False,
     path_probe=True,
     tools=(
