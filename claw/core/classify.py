@@ -19,7 +19,6 @@ from claw.core.secrets import redact, redact_all
 
 # The least room for output that makes lowering max_tokens worth while: tokens, or this part of a small window.
 USEFUL_OUTPUT, USEFUL_PART = 4096, 0.1
-DAILY_WAIT_S = 3600.0  # a daily quota's own hint speaks of the next minute; nothing changes within the hour
 _KEPT_HEADERS = ("request-id", "x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "content-type")
 _LEADING_STATUS = re.compile(
     r"^(?:(?:api error|http(?: error)?|error(?: code)?|status(?: code)?|unexpected status)[ :=]{0,3})*"
@@ -51,10 +50,8 @@ def classify(
     tokens, limit = None, None
     if kind in (Kind.CONTEXT_OVERFLOW, Kind.OUTPUT_BUDGET):
         kind, tokens, limit = _sizes(kind, answer.text)
-    hopeless = fields.get("x-should-retry") == "false" or _hopeless(kind, answer)
     wait = retry_after(fields, answer.tree, answer.text, now=now)
-    if hopeless and wait is not None and re.search(r"per ?day|\b[rt]pd\b|daily", answer.text):
-        wait = max(wait, DAILY_WAIT_S)
+    hopeless = fields.get("x-should-retry") == "false" or _hopeless(kind, answer, told=wait is not None)
     return ProviderFailure(
         kind=kind,
         message=redact(answer.message[:600]),
@@ -86,7 +83,8 @@ def _read(body: Any) -> Answer:
     if isinstance(body, bytes | bytearray):
         body = bytes(body).decode("utf-8", "replace")
     if isinstance(body, str):
-        plain, tree = body, _embedded_json(body)
+        start, tree = _embedded_json(body)
+        plain = body[:start]
     else:
         plain, tree = "", body
     if not isinstance(tree, dict | list):
@@ -95,27 +93,30 @@ def _read(body: Any) -> Answer:
     messages: list[str] = []
     codes: list[str] = []
     _walk(tree, messages, codes, 0)
-    before = plain[: plain.find("{")].strip() if plain else ""
     base = tree.get("base_resp") if isinstance(tree, dict) else None
     base_code = base.get("status_code") if isinstance(base, dict) else None
     return Answer(
         tree=tree,
-        message=messages[0] if messages else before,
-        text=_flat(" ".join([before, *messages])),
+        message=messages[0] if messages else plain.strip(),
+        text=_flat(" ".join([plain, *messages])),
         codes=tuple(dict.fromkeys(codes)),
         base_resp=base_code if isinstance(base_code, int) else None,
     )
 
 
-def _embedded_json(text: str) -> Any:
-    """The JSON of a body, also behind words such as `API Error: 400 {…}`; None if there is none."""
-    starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
-    for start in sorted(starts):
+def _embedded_json(text: str) -> tuple[int, Any]:
+    """Where the JSON of a body starts, and its object or list of objects; words may precede it (`API Error: 400 {…}`).
+
+    The end of the text and None if there is none. Brackets around numbers are part of a sentence.
+    """
+    for start in sorted(at for at in (text.find("{"), text.find("[")) if at >= 0):
         try:
-            return msgspec.json.decode(text[start:].strip())
+            value = msgspec.json.decode(text[start:].strip())
         except msgspec.DecodeError:
             continue
-    return None
+        if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
+            return start, value
+    return len(text), None
 
 
 _MESSAGE_KEYS = ("message", "msg", "error_description", "status_msg", "detail", "details", "raw", "reason")
@@ -151,7 +152,9 @@ def _walk(node: Any, messages: list[str], codes: list[str], depth: int) -> None:
         messages.append(value)
     for key in _NESTED_KEYS:
         value = node.get(key)
-        _walk(_embedded_json(value) if key == "raw" and isinstance(value, str) else value, messages, codes, depth + 1)
+        _walk(
+            _embedded_json(value)[1] if key == "raw" and isinstance(value, str) else value, messages, codes, depth + 1
+        )
 
 
 def _code_name(value: str) -> str:
@@ -275,11 +278,12 @@ def _of_status(status: int) -> Kind:
     return tables.STATUS.get(status, Kind.SERVER_ERROR if status >= 500 else Kind.BAD_REQUEST)
 
 
-def _hopeless(kind: Kind, answer: Answer) -> bool:
+def _hopeless(kind: Kind, answer: Answer, *, told: bool) -> bool:
     if kind not in (Kind.RATE_LIMITED, Kind.AUTH):
         return False
     quotas = _quota_ids(answer.tree)
-    return _has(tables.HOPELESS, " ".join([answer.text, *answer.codes, *quotas]))
+    words = " ".join([answer.text, *answer.codes, *quotas])
+    return _has(tables.HOPELESS, words) or (not told and _has(tables.HOPELESS_UNTOLD, words))
 
 
 def _quota_ids(tree: Any) -> list[str]:

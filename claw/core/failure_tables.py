@@ -12,7 +12,7 @@ STRONG_CODES: tuple[tuple[Kind, str], ...] = (
     (
         Kind.CONTEXT_OVERFLOW,
         "context_length_exceeded context_window_exceeded model_context_window_exceeded exceed_context_size_error "
-        "model_max_prompt_tokens_exceeded request_too_large string_above_max_length 1261",
+        "model_max_prompt_tokens_exceeded request_too_large 1261",
     ),
     (Kind.SESSION_EXPIRED, "previous_response_not_found session_not_found conversation_not_found session_expired"),
     (Kind.BILLING, "insufficient_quota billing_error payment_required billing_hard_limit_reached 1113 1311"),
@@ -30,6 +30,7 @@ STRONG_CODES: tuple[tuple[Kind, str], ...] = (
     ),
     (Kind.MODEL_NOT_FOUND, "model_not_found model_not_available deploymentnotfound"),
     (Kind.AUTH, "invalid_api_key api_key_invalid unauthenticated invalid_authentication account_deactivated"),
+    (Kind.REFUSED, "content_filter content_policy_violation bio_policy misalignment_policy_violation"),
     (Kind.POISONED_HISTORY, "image_dimensions_too_large invalid_encrypted_content compaction_block_misplaced"),
 )
 
@@ -38,7 +39,7 @@ WEAK_CODES: tuple[tuple[Kind, str], ...] = (
     (Kind.AUTH, "authentication_error permission_error permission_denied accessdeniedexception access_denied"),
     (Kind.MODEL_NOT_FOUND, "not_found_error not_found resourcenotfoundexception"),
     (Kind.TIMEOUT, "timeout_error deadline_exceeded modeltimeoutexception etimedout esockettimedout cancelled"),
-    (Kind.OVERLOADED, "unavailable service_unavailable_error"),
+    (Kind.OVERLOADED, "unavailable service_unavailable_error serviceunavailableexception"),
     (
         Kind.TRANSPORT,
         "econnreset econnrefused econnaborted enetunreach ehostunreach ehostdown enetreset epipe enotfound eai_again "
@@ -47,7 +48,7 @@ WEAK_CODES: tuple[tuple[Kind, str], ...] = (
     (
         Kind.SERVER_ERROR,
         "api_error server_error internal internal_error internal_server_error internalserverexception "
-        "serviceunavailableexception modelstreamerrorexception modelerrorexception",
+        "modelstreamerrorexception modelerrorexception",
     ),
     (Kind.BAD_REQUEST, "invalid_request_error invalid_argument badrequesterror validationexception invalid_prompt"),
 )
@@ -68,6 +69,8 @@ FALSE_FRIENDS: tuple[tuple[Kind, str], ...] = (
     (Kind.CONTEXT_OVERFLOW, r"extra usage is required for long context"),
     # Bedrock and Cerebras limit a rate in the words of an overflow
     (Kind.RATE_LIMITED, r"too many tokens(?:,| per day,) please wait|too many tokens processed"),
+    # a cap on spending in the words, and once with the code, of a rate limit
+    (Kind.BILLING, r"specified api usage limits.*regain access on|free usage quota exceeded"),
     (Kind.BAD_REQUEST, r"context window (?:is )?too small|context window .{0,60}minimum is"),
     (Kind.BAD_REQUEST, r"reasoning is (?:mandatory|required)|reasoning.{0,40}cannot be disabled"),
 )
@@ -75,6 +78,8 @@ FALSE_FRIENDS: tuple[tuple[Kind, str], ...] = (
 # By provider: (provider names, statuses or None, pattern or "" for an empty body, kind).
 PROVIDER_RULES: tuple[tuple[str, tuple[int, ...] | None, str, Kind], ...] = (
     ("cerebras", (400, 413), "", Kind.CONTEXT_OVERFLOW),
+    ("cerebras", (400, 413), r"\(no body\)", Kind.CONTEXT_OVERFLOW),
+    ("copilot", (400,), r"^invalid request body$", Kind.CONTEXT_OVERFLOW),
     ("openrouter", None, r"\bkey limit exceeded", Kind.BILLING),
 )
 
@@ -88,7 +93,8 @@ OVERFLOW = "|".join(
     (
         r"request_too_large|request exceeds the maximum|context length exceeded|maximum context length",
         r"prompt (?:is )?too long|exceeds? (?:the )?model context window|model token limit|context overflow:",
-        r"exceed context limit|maximum context|context_window_exceeded|context[ _]length[ _]exceeded",
+        r"exceed context limit|exceed_context_size|maximum context|context_window_exceeded",
+        r"context[ _]length[ _]exceeded",
         r"invalid_argument.*maximum number of tokens|input exceeds.*maximum number of tokens",
         r"request size exceeds.*context (?:window|length)|413.*too large",
         r"max_tokens.*exceed.*context|input length.*exceed",
@@ -122,7 +128,7 @@ TEXT_RULES: tuple[tuple[Kind, str], ...] = (
         r"`tool_use` ids were found without|unexpected `tool_use_id`|`tool_use` ids must be unique|"
         r"without a corresponding `?\w*_tool_result|tool_use(?:\.id|_id).*should match pattern|"
         r"tool call id (?:was|is|must)|text content blocks must (?:be non-empty|contain non-whitespace)|"
-        r"all messages must have non-empty content|final assistant content cannot end with|"
+        r"all messages must have non-empty content|no low surrogate|lone surrogate|"
         r"must end with a user message|invalid `signature` in `thinking`|thinking` blocks? .*cannot be modified|"
         r"expected `thinking` or `redacted_thinking`|roles must alternate|incorrect role information|"
         r"first message must use the .?user|must be followed by tool messages|"
@@ -130,6 +136,10 @@ TEXT_RULES: tuple[tuple[Kind, str], ...] = (
         r"without its required 'reasoning' item|without its required following item|"
         r"function call turn comes immediately after|number of function response parts|missing a thought_signature|"
         r"encrypted content .*could not be verified",
+    ),
+    (
+        Kind.REFUSED,
+        r"blocked by content filter|content management policy|blocked by .{0,30}safety|usage polic(?:y|ies) violation",
     ),
     (
         Kind.SESSION_EXPIRED,
@@ -188,9 +198,11 @@ AUTH_LOOSE = (
 )
 # Waiting or asking the same account again cannot help.
 HOPELESS = (
-    r"revoked|deactivated|per day|\btpd\b|\brpd\b|daily|weekly|monthly|request too large|perday|regain access on|"
-    r"free usage quota|spend(?:ing)?[ _]limit|must be reduced"
+    r"revoked|deactivated|request too large|must be reduced|perday|regain access on|free usage quota|"
+    r"spend(?:ing)?[ _]limit"
 )
+# The same, unless the answer says how long it takes.
+HOPELESS_UNTOLD = r"per[ -]day|\btpd\b|\brpd\b|daily|weekly|monthly"
 
 TIMEOUT_TEXT = r"timeout|timed out|deadline exceeded|operation was aborted|请求超时"
 TRANSPORT_TEXT = (
