@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from simulators.core.wire import Abort, Answer, Chunk, Ended, Head, Request, Wait
@@ -29,19 +29,20 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 BODY_LIMIT = 32 * 2**20  # bytes; what is longer is not read on, and answered as too large
 FLUSH_AT = 64 * 1024  # bytes that are gathered before they are sent, as long as nothing waits in between
 CONTROL = "/__sim__"
-_TRANSPORT = "simulators.transport"  # key in the scope's extensions
+_CYCLE = "simulators.cycle"  # key in the scope's extensions
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol; the scope of a request carries the transport, so that the app can break the connection."""
+    """uvicorn's protocol; the scope of a request carries its cycle, so that the app can write to and break the wire."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.access_log = False
 
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope["extensions"] = {_TRANSPORT: self.transport}  # type: ignore[dict-item]
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()  # makes the cycle and its task, which starts later
+        self.scope["extensions"] = {_CYCLE: self.cycle}  # type: ignore[dict-item]
 
 
 class HttpDoor:
@@ -68,7 +69,7 @@ class HttpDoor:
         answer = self.provider.handle(request)
         why: Ended = "cut"
         try:
-            why = await _Performance(scope, receive, send, getattr(self.provider.clock, "rate", 1.0)).perform(answer)
+            why = await _Performance(scope, receive, getattr(self.provider.clock, "rate", 1.0)).perform(answer)
         finally:
             answer.close(self.provider.clock.now(), why)
 
@@ -89,15 +90,21 @@ async def read_body(receive: Receive) -> bytes | None:
 
 
 class _Performance:
-    """Performs one answer on one connection."""
+    """Performs one answer on one connection.
 
-    def __init__(self, scope: Message, receive: Receive, send: Send, rate: float) -> None:
-        self._receive, self._send, self._rate = receive, send, rate
-        self._transport: asyncio.Transport = scope["extensions"][_TRANSPORT]
-        self._head: Head | None = None  # the final one, until it is sent
-        self._begun = False
+    It writes to the transport itself and keeps uvicorn's books of the request (`cycle`): going through ASGI messages
+    costs twice as much, and knows no connection that ends in the middle.
+    """
+
+    def __init__(self, scope: Message, receive: Receive, rate: float) -> None:
+        self._scope, self._receive, self._rate = scope, receive, rate
+        self._cycle: RequestResponseCycle = scope["extensions"][_CYCLE]
+        self._transport = self._cycle.transport
+        self._begun = False  # the final head is on its way
+        self._ready: list[bytes] = []  # to be written
+        self._chunked = False
+        self._bodiless = False
         self._missing = 0  # bytes of a content-length that are still to come
-        self._ready: list[bytes] = []
         self._gone: asyncio.Task[Message] | None = None  # ends when the client has left
 
     async def perform(self, answer: Answer) -> Ended:
@@ -109,52 +116,100 @@ class _Performance:
                 self._gone.cancel()
 
     async def _perform(self, answer: Answer) -> Ended:
-        due, size = asyncio.get_running_loop().time(), 0
+        due, body, size = asyncio.get_running_loop().time(), list[bytes](), 0
         for event in answer:
             if isinstance(event, Chunk):
-                self._ready.append(event.data)
+                body.append(event.data)
                 size += len(event.data)
                 if size >= FLUSH_AT:
+                    await self._flush(body)
                     size = 0
-                    await self._flush()
                     if self._transport.is_closing():
                         return "client_gone"
+            elif isinstance(event, Head):
+                self._take(event)
             elif isinstance(event, Wait):
-                await self._flush()
+                await self._flush(body)
+                size = 0
                 due += event.seconds / self._rate
                 if await self._client_leaves(until=due):
                     return "client_gone"
-            elif isinstance(event, Head):
-                self._take(event)
             else:
+                await self._flush(body)
                 await self._break(event)
                 return "cut"
+        self._body(body)
         if self._transport.is_closing():
             return "client_gone"
-        if (self._head is None and not self._begun) or self._missing > sum(map(len, self._ready)):
+        if not self._begun or self._missing > 0:
+            await self._flush(body)
             await self._break(Abort("fin"))
             return "cut"
-        await self._flush(last=True)
+        if self._chunked:
+            self._ready.append(b"0\r\n\r\n")
+        await self._flush(body)
+        self._finish()
         return "complete"
 
     def _take(self, head: Head) -> None:
-        if head.status < 200:
-            self._transport.write(_informational(head))
-            return
-        self._head = head
-        self._missing = next((int(value) for name, value in head.headers if name == "content-length"), 0)
+        """Get a head ready; one of 1xx precedes the final one."""
+        lines = [_STATUS_LINES.get(head.status) or f"HTTP/1.1 {head.status} \r\n"]
+        length = None
+        for name, value in head.headers:
+            if name == "content-length":
+                length = int(value)
+            elif name == "connection" and "close" in value.lower():
+                self._cycle.keep_alive = False
+                continue
+            lines.append(f"{name}: {value}\r\n")
+        if head.status >= 200:
+            bodiless = self._scope["method"] == "HEAD" or head.status in (204, 304)
+            self._chunked = length is None and not bodiless and self._scope["http_version"] != "1.0"
+            if self._chunked:
+                lines.append("transfer-encoding: chunked\r\n")
+            elif length is None and not bodiless:
+                self._cycle.keep_alive = (
+                    False  # to a client of HTTP/1.0 the end of the connection is the end of the body
+                )
+            if not self._cycle.keep_alive:
+                lines.append("connection: close\r\n")
+            self._missing = 0 if bodiless else length or 0
+            self._begun, self._bodiless = True, bodiless
+            self._cycle.response_started = True
+        lines.append("\r\n")
+        text = "".join(lines)
+        if text.count("\n") != len(lines):
+            raise ValueError("a header holds a line end")
+        self._ready.append(text.encode("latin-1", "replace"))
 
-    async def _flush(self, *, last: bool = False) -> None:
-        """Send what is ready; the head leaves with the first piece or, if time passes before that, alone."""
-        if self._head is not None:
-            headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self._head.headers]
-            await self._send({"type": "http.response.start", "status": self._head.status, "headers": headers})
-            self._head, self._begun = None, True
-        if self._ready or last:
-            body = self._ready[0] if len(self._ready) == 1 else b"".join(self._ready)
-            self._ready.clear()
-            self._missing -= len(body)
-            await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+    def _body(self, body: list[bytes]) -> None:
+        """Get pieces of the body ready, as one chunk."""
+        data = body[0] if len(body) == 1 else b"".join(body)
+        body.clear()
+        if not data or self._bodiless:
+            return
+        self._missing -= len(data)
+        self._ready += (b"%x\r\n" % len(data), data, b"\r\n") if self._chunked else (data,)
+
+    async def _flush(self, body: list[bytes]) -> None:
+        """Write what is ready, as soon as the client takes it."""
+        self._body(body)
+        data = b"".join(self._ready)
+        self._ready.clear()
+        cycle = self._cycle
+        if cycle.flow.write_paused and not cycle.disconnected:
+            await cycle.flow.drain()
+        if data and not cycle.disconnected:
+            self._transport.write(data)
+
+    def _finish(self) -> None:
+        """The response is complete: the connection is free for the next request."""
+        cycle = self._cycle
+        cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self._transport.close()
+        cycle.on_response()
 
     async def _client_leaves(self, *, until: float) -> bool:
         """Wait until then (loop time; infinite: for ever). True as soon as the client has left."""
@@ -166,8 +221,7 @@ class _Performance:
         return self._gone.done()
 
     async def _break(self, abort: Abort) -> None:
-        """End the connection without a proper end, after all that was ready has left."""
-        await self._flush()
+        """End the connection without a proper end, after all that was written has left."""
         while self._transport.get_write_buffer_size() and not self._transport.is_closing():
             await asyncio.sleep(0)
         if abort.how == "reset":
@@ -185,15 +239,6 @@ def reset(transport: asyncio.Transport) -> None:
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()
-
-
-def _informational(head: Head) -> bytes:
-    try:
-        phrase = HTTPStatus(head.status).phrase
-    except ValueError:
-        phrase = ""
-    lines = [f"HTTP/1.1 {head.status} {phrase}", *(f"{name}: {value}" for name, value in head.headers), "", ""]
-    return "\r\n".join(lines).encode("latin-1")
 
 
 class Listener:
