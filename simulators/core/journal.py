@@ -19,8 +19,8 @@ class Exchange(msgspec.Struct, kw_only=True):
 
     `n` counts the account's requests from 1; `at` in Unix seconds; `answered_by` is `turns[2]`, `rules[0]`, `limits`,
     `validation`, `overflow`, `fault:KIND`, `unmatched`, `cassette` or a responder's name. `usage` is what the vendor's
-    usage object said, `tokens` the truth. `frames` counts the pieces of the body that left. `headers` are those
-    of the request that change what is asked; `error` of a refusal is {kind, message, retry_after}: the kind as the simulator has
+    usage object said, `tokens` the truth. `frames` counts the pieces of the body that left. `headers` are those that
+    change what is asked; `error` of a refusal is {kind, message, retry_after}: the kind as the simulator has
     it (None for a raw answer), the message and the seconds to wait as they were sent.
     """
 
