@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def parts() -> Parts:
-    """Dialects, faults and responders, found by listing their folders; they keep no state, so once is enough."""
+    """Dialects, faults, responders and errors, found by listing their folders; they keep no state: once is enough."""
     from simulators import dialects, errors, faults, responders
 
     return Parts(
