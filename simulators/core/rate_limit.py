@@ -42,7 +42,7 @@ class Bucket:
         return self._level
 
     def take(self, amount: float, now: float) -> None:
-        self._level = self.level(now) - amount
+        self._level = min(float(self.limit), self.level(now) - amount)
 
     def wait(self, amount: float, now: float) -> float:
         """Seconds until `amount` can be taken; 0 if at once. More than the bucket holds: until it is full."""

@@ -5,6 +5,7 @@ with a calibration a model family. Every block is counted once and remembered by
 grows with what is new in it; the counts of the blocks sum to the total exactly.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -41,11 +42,17 @@ CALIBRATIONS: dict[str, Calibration] = {
 }
 
 
+_VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d)(?!\d))?")
+
+
 @lru_cache(maxsize=1024)
 def family(provider: str, model: str) -> str:
-    """The name in `CALIBRATIONS` for a model."""
+    """The name in `CALIBRATIONS` for a model. What is nobody's (`sim-…`) counts like Claude 4."""
     if provider in ("openai", "gemini"):
         return provider
+    version = _VERSION.match(model)
+    if version and (int(version[1]), int(version[2] or 0)) >= (4, 7):
+        return "claude-4.7"
     return "claude-4"
 
 

@@ -1,10 +1,70 @@
-"""What the journal tells of an exchange beyond the order of work."""
+"""The journal: bounded, redacted, and honest about what it dropped."""
 
-from simulators.core.journal import Exchange
+from typing import Any
+
+import pytest
+
+from simulators.core.journal import Exchange, Journal, redact, tokens_dict
+from simulators.core.turn import Tokens
 from tests.simulators.core.plain import ask, engine, say
 
 
-def last(document: str) -> dict:
+def exchange(n: int, body: bytes = b"") -> Exchange:
+    return Exchange(n=n, at=1.0, key="k…", dialect="plain", path="/plain", body=body)
+
+
+def test_the_oldest_leave_when_there_are_too_many() -> None:
+    journal = Journal(max_exchanges=3)
+    for n in range(1, 6):
+        journal.add(exchange(n))
+    assert ([e.n for e in journal.exchanges], journal.dropped, len(journal)) == ([3, 4, 5], 2, 3)
+    assert [e.n for e in journal.after(4)] == [5]
+    assert journal.to_dict(after=4)["dropped"] == 2
+    assert [e["n"] for e in journal.to_dict(after=4)["exchanges"]] == [5]
+
+
+def test_the_oldest_leave_when_bodies_are_too_big_and_the_latest_always_stays() -> None:
+    journal = Journal(max_bytes=10)
+    for n, size in enumerate((4, 4, 4, 50), 1):
+        journal.add(exchange(n, b"x" * size))
+    assert ([e.n for e in journal.exchanges], journal.dropped) == ([4], 3)
+
+
+def test_it_keeps_a_thousand() -> None:
+    journal = Journal()
+    for n in range(1, 1003):
+        journal.add(exchange(n))
+    assert (len(journal), journal.dropped) == (1000, 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "request_"),
+    [(b"", None), (b'{"a": [1]}', {"a": [1]}), (b"\xffhm", "\ufffdhm"), (b"[" * 10_000, "[" * 10_000)],
+)
+def test_the_request_is_decoded_when_it_is_looked_at(body: bytes, request_: object) -> None:
+    assert exchange(1, body).request == request_
+
+
+def test_what_is_still_under_way_has_no_end() -> None:
+    made = exchange(1).to_dict()
+    assert (made["ended"], made["status"], made["tokens"], made["usage"], made["cache"]) == (None,) * 5
+    assert "nearest" not in made
+
+
+def test_keys_cannot_be_read() -> None:
+    assert redact("sk-ant-api03-abcdefghijkl") == "sk-ant…ijkl"
+    assert redact("sk-test") == "sk-…"
+    assert redact("k") == "k…"
+
+
+def test_tokens() -> None:
+    tokens = Tokens(input=1, cache_read=2, cache_write_5m=3, cache_write_1h=4, output=5, thinking=2)
+    assert tokens_dict(tokens) == {
+        "input": 1, "cache_read": 2, "cache_write_5m": 3, "cache_write_1h": 4, "output": 5,
+    }  # fmt: skip
+
+
+def last(document: str) -> dict[str, Any]:
     sim = engine(script=document)
     ask(sim, say("hi"), key="a")
     return sim.account("a").journal.exchanges[-1].to_dict()
