@@ -30,12 +30,13 @@ def _check_roles(messages: list[dict[str, Any]], gates: Gates) -> None:
         if not gates.mid_system:
             refuse("role 'system' is not supported on this model")
         before = messages[index - 1]["role"] if index else None
-        if before is None:
-            refuse(f"messages.{index}: role 'system' must not be the first message; use the top-level `system` field")
-        if before == "assistant" and not _ends_in_server_result(messages[index - 1]):
-            refuse(f"messages.{index}: role 'system' must follow a user message")
+        if before is None or (before == "assistant" and not _ends_in_server_result(messages[index - 1])):
+            refuse(
+                f"messages.{index}: role 'system' must follow a 'user' message or an 'assistant' message ending in a "
+                "server tool result"
+            )
         if index + 1 < len(messages) and messages[index + 1]["role"] == "user":
-            refuse(f"messages.{index}: role 'system' must be last or be followed by an assistant message")
+            refuse(f"messages.{index}: role 'system' must precede an 'assistant' message")
 
 
 def _check_moved(messages: list[dict[str, Any]]) -> None:

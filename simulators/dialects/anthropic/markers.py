@@ -44,7 +44,10 @@ def check_markers(body: dict[str, Any]) -> None:
                 refuse(f"{path}.text: cache_control cannot be set for empty text blocks")
             if block.get("defer_loading"):
                 name = block.get("name", "")
-                refuse(f"{path}: Tool '{name}' cannot have both defer_loading=true and cache_control set.")
+                refuse(
+                    f"Tool '{name}' cannot have both defer_loading=true and cache_control set. Tools with "
+                    "defer_loading cannot use prompt caching."
+                )
             explicit.append(Marker(path, ttl, position))
         if not empty and block.get("type") not in _UNMARKABLE and not block.get("defer_loading"):
             last_cacheable = position

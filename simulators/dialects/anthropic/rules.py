@@ -94,7 +94,7 @@ def _check_tools(body: dict[str, Any]) -> None:
         name = tool.get("name")
         if name is not None:
             if name in names:
-                refuse("tools: Tool names must be unique.")
+                refuse("tools: Tool names must be unique")
             names.add(name)
         if "input_schema" in tool and not _is_schema(tool["input_schema"]):
             if "type" not in tool["input_schema"]:
@@ -105,7 +105,7 @@ def _check_tools(body: dict[str, Any]) -> None:
                 "https://docs.claude.com/en/docs/tool-use."
             )
     if tools and all(tool.get("defer_loading") for tool in tools):
-        refuse("All tools have defer_loading set. At least one tool must be non-deferred.")
+        refuse("All tools have defer_loading: true. At least one tool must be non-deferred.")
 
 
 _TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
@@ -145,9 +145,9 @@ def _check_tool_choice(body: dict[str, Any], gates: Gates) -> None:
             refuse('tool_choice: type "tool" and "any" are not supported for this model.')
         if (body.get("thinking") or {}).get("type") == "enabled":
             refuse("Thinking may not be enabled when tool_choice forces tool use.")
-        if not body.get("tools") and not body.get("mcp_servers"):
-            refuse("tool_choice may only be specified while providing tools.")
-    if kind == "tool" and all(tool.get("name") != choice["name"] for tool in body["tools"]):
+        if kind == "any" and not body.get("tools") and not body.get("mcp_servers"):
+            refuse("tool_choice.any may only be specified while providing tools")
+    if kind == "tool" and all(tool.get("name") != choice["name"] for tool in body.get("tools") or ()):
         refuse(f"Tool '{choice['name']}' not found in provided tools")
 
 
