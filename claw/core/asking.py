@@ -75,8 +75,9 @@ def call_summary(out: Step) -> None:
 
 
 def summary_tokens(state: State) -> int:
-    """How long a summary may be: 0.8 of the reserve, at most what the model can say."""
-    return max(USEFUL_OUTPUT, min(reserve(state.size, state.setup.reserve) * 4 // 5, state.at.max_output))
+    """How long a summary may be: 0.8 of the reserve, an eighth of the window, what the model can say."""
+    most = min(reserve(state.size, state.setup.reserve) * 4 // 5, state.size // 8, state.at.max_output)
+    return max(USEFUL_OUTPUT, most)
 
 
 def _begin(out: Step, request: ModelRequest) -> None:

@@ -27,6 +27,7 @@ from claw.core.recovery import (
     fail_compaction,
     failed,
     finish_failed,
+    known_window,
     learn_scale,
     summary_finished,
 )
@@ -69,7 +70,7 @@ def step(state: State, event: Event) -> tuple[State, Sequence[Command]]:
 
 
 def _start(out: Step, event: TurnStarted) -> None:
-    out.set(run=event.run, phase="asking")
+    out.set(run=event.run, phase="asking", window=known_window(out.state.history, out.state.at.name))
     if event.prompt is None:
         out.set(manual=True)
         out.emit("run_start", model=out.state.at.name)

@@ -1,5 +1,6 @@
 """How a run goes on: what is asked next, what follows a failure, and compaction, a phase of the same machine."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import msgspec
@@ -10,7 +11,7 @@ from claw.core.errors import FailureKind, ProviderFailure
 from claw.core.policy import Situation, decide
 from claw.core.state import Compacting, State, Step, Trigger, draw
 from claw.core.stream import ModelTurn
-from claw.core.transcript import CustomEntry, live, summary_message
+from claw.core.transcript import CustomEntry, Entry, live, summary_message
 from claw.core.usage import Usage
 from claw.core.window import budget, message_tokens
 
@@ -133,7 +134,8 @@ def _next_target(out: Step, *, elsewhere: bool) -> None:
     targets = state.setup.targets
     following = range(state.target + 1, len(targets))
     at = next(i for i in following if not elsewhere or targets[i].provider != state.at.provider)
-    out.set(target=at, profile=0, in_row=0, max_tokens=None, window=None, cli_session=None, fresh=False)
+    window = known_window(state.history, targets[at].name)
+    out.set(target=at, profile=0, in_row=0, max_tokens=None, window=window, cli_session=None, fresh=False)
 
 
 def _give_up(out: Step, failure: ProviderFailure, why: str) -> None:
@@ -171,14 +173,26 @@ def learn_scale(out: Step, usage: Usage) -> None:
 
 
 def learn_limits(out: Step, failure: ProviderFailure) -> None:
-    """An overflow tells more than any table: the provider's count, and the true window."""
+    """An overflow tells more than any table: the provider's count, and the true window, which the session remembers."""
     state = out.state
     if failure.kind is not FailureKind.CONTEXT_OVERFLOW or state.compacting is not None or state.at.cli:
         return
-    if failure.limit:
-        out.set(window=min(state.size, failure.limit))
-    at_least = failure.tokens or out.state.size
-    out.set(scale=_clamp(max(state.scale, at_least / max(1, _estimate(state)))))
+    if failure.limit and failure.limit < state.size:
+        data = {"model": state.at.name, "tokens": failure.limit}
+        out.persist(CustomEntry(id=out.entry_id(), parent_id=state.leaf, custom_type="window", data=data))
+        out.set(window=failure.limit)
+    guess = max(1, _estimate(state))
+    least = max(state.scale, out.state.size / guess)
+    out.set(scale=_clamp(failure.tokens / guess if failure.tokens else least))
+
+
+def known_window(history: Sequence[Entry], model: str) -> int | None:
+    """What a provider has said of this model's window (tokens) in this session."""
+    for entry in reversed(history):
+        if isinstance(entry, CustomEntry) and entry.custom_type == "window" and entry.data.get("model") == model:
+            tokens = entry.data.get("tokens")
+            return tokens if isinstance(tokens, int) and tokens > 0 else None
+    return None
 
 
 def _clamp(scale: float) -> float:

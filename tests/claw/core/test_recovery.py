@@ -355,3 +355,19 @@ def test_the_providers_count_corrects_our_estimate() -> None:
     assert 1.9 < after.scale < 2.1
     small, _ = play(long(0), [(started("go"), [Persist, asked()]), (answered("x", input=8_004), [Persist, Finish])])
     assert small.scale == 1.0
+
+
+def test_a_session_remembers_the_window_that_a_provider_told() -> None:
+    """Our table says 200,000; the provider says 50,000, once. The next prompt is compacted before it is refused."""
+    first, _ = play(
+        long(20),
+        [
+            (started("go on"), [Persist, asked()]),
+            (failed(OVERFLOW, tokens=61_234, limit=50_000), [kept("window"), asked("summary")]),
+            (answered("S"), [asked("summary")]),
+            (answered("S"), [kept("compaction"), asked()]),
+            (answered("done", input=45_000), [Persist, finished(window=50_000)]),
+        ],
+    )
+    again = State(setup=first.setup, history=first.history, leaf=first.leaf)
+    play(again, [(started("more"), [Persist, asked("summary")])])
