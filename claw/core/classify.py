@@ -54,7 +54,7 @@ def classify(
     hopeless = fields.get("x-should-retry") == "false" or _hopeless(kind, answer, told=wait is not None)
     return ProviderFailure(
         kind=kind,
-        message=redact(answer.message[:600]),
+        message=redact(answer.message[:600]) or _wordless(status, fields),
         status=status,
         retry_after=wait,
         tokens=tokens,
@@ -66,6 +66,11 @@ def classify(
             "body": redact_all(answer.tree if answer.tree is not None else answer.message),
         },
     )
+
+
+def _wordless(status: int | None, headers: Mapping[str, str]) -> str:
+    where = f", to {headers['location']}" if "location" in headers else ""
+    return f"HTTP {status} without a word{where}" if status else ""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,10 +48,10 @@ class SdkProviders:
         if self._http is None:
             import httpx2
 
-            # An explicit timeout also switches off the SDK's refusal of long non-streaming calls.
+            # An explicit timeout also switches off the SDK's refusal of long non-streaming calls. Redirects are not
+            # followed: what redirects a POST is a portal or a mistake in the address, and the key would go along.
             self._http = httpx2.AsyncClient(
                 transport=self._transport,
                 timeout=httpx2.Timeout(self._timeout_s, connect=min(CONNECT_S, self._timeout_s)),
-                follow_redirects=True,
             )
         return self._http
