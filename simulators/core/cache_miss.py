@@ -45,6 +45,8 @@ def explain(found: Lookup, recent: Iterable[Remembered], rules: CacheRules) -> d
 def _predecessor(found: Lookup, recent: Iterable[Remembered]) -> Remembered | None:
     """The request that this one continues: with the longest common beginning, else the latest that fits."""
     seen = found.seen
+    if seen is not None and found.known >= len(seen.blocks):
+        return seen  # it only went on
     if seen is not None and _continues(seen, found.call.blocks):
         return seen
     for candidate in reversed(list(recent)):

@@ -57,7 +57,7 @@ def test_default_counts_text_structure_images_and_overheads() -> None:
     c = CALIBRATIONS["openai"]
     assert count.prompt(PROMPT, GPT) == [
         4 + c.base + c.tool_prompt + c.per_tool,
-        3 + c.per_message,
+        3 + c.per_system,
         2 + c.per_message,
         4 + c.per_message + c.per_call,
         3 + 400 + c.per_message + c.per_call,
@@ -123,3 +123,39 @@ def test_an_answers_tool_call_has_its_name_under_default() -> None:
 )
 def test_families(provider: str, model: str, name: str) -> None:
     assert family(provider, model) == name
+
+
+# Requests that a provider has counted: (model, o200k tokens of text and schemas, messages, tools, calls and results,
+# what the provider said).
+RECORDED = [
+    ("claude-haiku-4-5", 1, 1, 0, 0, 8),
+    ("claude-opus-4-6", 7, 1, 0, 0, 14),
+    ("claude-sonnet-4-5", 13, 1, 0, 0, 20),
+    ("claude-sonnet-4-5", 1107, 1, 0, 0, 1114),
+    ("claude-sonnet-4-5", 1479, 3, 0, 0, 1532),
+    ("claude-sonnet-4-5", 41, 1, 1, 0, 558),
+    ("claude-sonnet-4-5", 79, 1, 2, 0, 612),
+    ("claude-sonnet-4-5", 56, 3, 1, 2, 636),
+    ("claude-sonnet-4-5", 119, 5, 2, 4, 757),
+    ("claude-sonnet-4-5", 123, 3, 2, 4, 798),
+    ("claude-opus-4-8", 7, 1, 0, 0, 13),
+    ("claude-opus-4-8", 1118, 5, 0, 0, 1592),
+    ("claude-opus-4-8", 50, 7, 0, 0, 86),
+    ("claude-fable-5", 121, 1, 1, 0, 594),
+    ("claude-fable-5", 140, 5, 1, 4, 797),
+    ("claude-fable-5", 158, 7, 1, 6, 868),
+]
+
+
+@pytest.mark.parametrize(("model", "text", "messages", "tools", "calls", "said"), RECORDED)
+def test_recorded_requests_come_out_near_what_the_provider_counted(
+    model: str, text: int, messages: int, tools: int, calls: int, said: int
+) -> None:
+    count, _ = counter()
+    blocks = [block("", level="tools", kind="tool", structure=" ", path=str(i)) for i in range(tools)]
+    blocks += [block("", kind="tool_use", path=str(i)) for i in range(calls)]
+    blocks += [block("", opens_message=True, path=str(i)) for i in range(messages - 1)]
+    blocks += [block("w " * text, opens_message=True)]
+    info = ModelInfo(id=model, provider="anthropic", context_window=1, max_output=1)
+    got = sum(count.prompt(blocks, info))
+    assert abs(got - said) <= max(2, 0.06 * said), got
