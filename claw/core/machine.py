@@ -87,11 +87,9 @@ def _start(out: Step, event: TurnStarted) -> None:
 
 
 def _book(out: Step, usage: Usage, cli: CliReport | None) -> None:
-    """Add what a call used to the sums. A price that claw does not know leaves the CLI's own figure."""
+    """Add what a call used to the sums. A CLI's own figure goes before ours: it counts its compactions as well."""
     used = cli.total if cli else usage
-    cost = out.state.at.price.cost(used)
-    if not cost and cli and cli.cost_usd:
-        cost = cli.cost_usd
+    cost = cli.cost_usd if cli and cli.cost_usd is not None else out.state.at.price.cost(used)
     out.set(total=out.state.total + used, cost=out.state.cost + cost)
 
 
