@@ -19,6 +19,7 @@ from claw.core.secrets import redact, redact_all
 
 # The least room for output that makes lowering max_tokens worth while: tokens, or this part of a small window.
 USEFUL_OUTPUT, USEFUL_PART = 4096, 0.1
+_PASSING = {Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.SERVER_ERROR, Kind.TIMEOUT}  # kinds that a retry may get past
 _KEPT_HEADERS = ("request-id", "x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "content-type")
 _LEADING_STATUS = re.compile(
     r"^(?:(?:api error|http(?: error)?|error(?: code)?|status(?: code)?|unexpected status)[ :=]{0,3})*"
@@ -51,7 +52,8 @@ def classify(
     if kind in (Kind.CONTEXT_OVERFLOW, Kind.OUTPUT_BUDGET):
         kind, tokens, limit = _sizes(kind, answer.text)
     wait = retry_after(fields, answer.tree, answer.text, now=now)
-    hopeless = fields.get("x-should-retry") == "false" or _hopeless(kind, answer, told=wait is not None)
+    hopeless = _hopeless(kind, answer, told=wait is not None)
+    hopeless = hopeless or (kind in _PASSING and fields.get("x-should-retry") == "false")
     return ProviderFailure(
         kind=kind,
         message=redact(answer.message[:600]) or _wordless(status, fields),

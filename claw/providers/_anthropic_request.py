@@ -105,6 +105,8 @@ def _block(part: Part) -> dict[str, Any] | None:
         case ToolResultPart(call_id=call_id, content=content, is_error=is_error):
             block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _tool_id(call_id)}
             blocks = [item for inner in content if (item := _block(inner)) is not None]
+            if is_error and not blocks:
+                blocks = [{"type": "text", "text": "It failed without a word."}]  # an error must say something
             block |= {"content": blocks} if blocks else {}
             return block | ({"is_error": True} if is_error else {})
 

@@ -199,6 +199,7 @@ def test_googles_daily_quota_is_hopeless_though_it_names_seconds():
 
 def test_the_vendor_may_forbid_a_retry():
     assert classify("x", 429, {"x-should-retry": "false"}, "").hopeless
+    assert not classify("x", 413, {"x-should-retry": "false"}, "").hopeless
 
 
 def test_status_and_headers_survive_an_empty_body():
