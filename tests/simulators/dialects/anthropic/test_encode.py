@@ -104,8 +104,8 @@ def test_events_come_in_the_order_of_the_api() -> None:
     names = [chunk.event for chunk in stream(ModelTurn(thinking="Hm so", text="Hi you", stop="end_turn"))]
     assert names == [
         "message_start",
-        "content_block_start", "ping", "content_block_delta", "content_block_delta", "content_block_delta", "content_block_stop",
-        "content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",
+        "content_block_start", "ping", "content_block_delta", "content_block_delta", "content_block_delta",
+        "content_block_stop", "content_block_start", "content_block_delta", "content_block_delta", "content_block_stop",
         "message_delta", "message_stop",
     ]  # fmt: skip
 
