@@ -129,7 +129,11 @@ class ClawTime:
         """`asyncio.run` under virtual time; a second run goes on where the first ended."""
         from simulators.shells.virtual_time import run
 
-        return run(coroutine, epoch=self.clock.now())
+        async def main() -> T:
+            self.clock.now()  # from here on it follows this loop
+            return await coroutine
+
+        return run(main(), epoch=self.clock.now())
 
     def advance(self, seconds: float) -> None:
         """Move the clock at once. To let things happen at their own moment, await `asyncio.sleep` instead."""
@@ -139,7 +143,7 @@ class ClawTime:
 def _document(document: Any, keys: Mapping[str, Any]) -> Any:
     """An account document out of what `.script()` or the marker was given."""
     if isinstance(document, Sequence) and not isinstance(document, str | bytes):
-        document = {"turns": document}
+        document = {"responder": "script", "turns": document}  # an empty list: no call is expected
     if document is None or isinstance(document, Mapping):
         document = {**(document or {}), **keys}
         if "turns" in document:
