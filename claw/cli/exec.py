@@ -1,0 +1,74 @@
+"""`claw exec -- CMD…`: run any command before the simulators and judge how it took it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
+def exec_(
+    command: Annotated[list[str], typer.Argument(metavar="CMD...", help="the command and its arguments, after `--`")],
+    script: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="account document: what the providers answer; none: a persona")
+    ] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option(metavar="KIND@CALL[xTIMES]", help="a fault, such as rate_limited@2; repeatable")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="same seed, same bytes")] = 0,
+    github: Annotated[bool, typer.Option("--github", help="annotate what is bad for GitHub Actions")] = False,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="write the report as JSON; `-` is stdout")] = None,
+) -> None:
+    """Run CMD with every provider's base URL and key pointing at simulated providers, then say how it behaved.
+
+    CMD keeps its own stdin, stdout and stderr. Calls, verdict, cache and cost are told on stderr.
+    Exit: CMD's own code, or 1 when the verdict is bad; 2 bad input.
+    """
+    from claw.core.errors import ClawError
+    from claw.lab import exec as lab
+    from claw.lab import judgement
+    from simulators.core.document import DocumentError
+
+    if json not in (None, "-") and not Path(str(json)).absolute().parent.is_dir():
+        _refuse(f"--json {json}: there is no folder {Path(str(json)).absolute().parent}")
+    try:
+        ran = lab.run(command, script=script, faults=fault or (), seed=seed)
+    except (ClawError, DocumentError) as error:
+        _refuse(str(error))
+    found = ran.judgement
+    typer.echo(f"claw exec: {command[0]} ended with {ran.exit} after {found.calls} calls", err=True)
+    for line in judgement.text(found, ran.exchanges):
+        typer.echo(line, err=True)
+    for problem in ran.problems:
+        typer.echo(f"script: {problem}", err=True)
+    if not found.calls:
+        typer.echo("the command made no call; does it read ANTHROPIC_BASE_URL, OPENAI_BASE_URL or such?", err=True)
+    if github:
+        for line in judgement.annotations(found):
+            typer.echo(line, err=True)
+    write(found.to_json(), json)
+    raise typer.Exit(1 if found.bad else ran.exit)
+
+
+def write(data: bytes, target: str | None) -> None:
+    """To a file, whole or not at all; `-` is stdout; None is nowhere."""
+    if target is None:
+        return
+    if target == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+        return
+    from claw.host import HostFiles
+
+    try:
+        HostFiles().write(str(Path(target).absolute()), data)
+    except OSError as error:
+        _refuse(f"--json {target}: {error.strerror or error}")
+
+
+def _refuse(message: str) -> None:
+    typer.echo(f"claw exec: {message}", err=True)
+    raise SystemExit(2)
