@@ -69,11 +69,16 @@ class HostProcess:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the whole group. When its leader is gone already, that is the end of its output too."""
+        """End the whole group, and with it its output. Await `wait` afterwards: only then is nothing left behind."""
         self._signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
         if self._streams.exited.done():
-            self._streams.close()
-            self._transport.close()
+            self._close()
+        else:
+            self._streams.exited.add_done_callback(lambda _: self._close())
+
+    def _close(self) -> None:
+        self._streams.close()
+        self._transport.close()
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -40,12 +40,11 @@ async def run(input: Input, context: ToolContext) -> ToolOutcome:
             await tail.take(process.stdout())
             code = await process.wait()
     except TimeoutError:
-        process.kill()
-        await process.wait()
         note = f"(ended after {input.timeout:g} seconds, its time limit; give a larger timeout if it needs more)"
         return _outcome(tail.text(), note, None, started, context, timed_out=True)
     finally:
         process.kill()  # the whole group: whatever it left running, and everything when this is cancelled
+        await process.wait()
     return _outcome(tail.text(), _end_note(code), code, started, context)
 
 
