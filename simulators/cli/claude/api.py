@@ -26,6 +26,7 @@ class Answer:
     request_id: str | None
     streamed: bool
     first_event_at: float | None = None
+    cut: bool = False  # the stream broke after a whole block; the message has only the whole ones
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class _Fold:
     message: Message = field(default_factory=dict)
     blocks: dict[int, Message] = field(default_factory=dict)
     partial: dict[int, str] = field(default_factory=dict)
+    whole: list[Message] = field(default_factory=list)
     stopped: bool = False
     failed: Trouble | None = None
 
@@ -95,13 +97,14 @@ class _Fold:
                 block["input"] = json.loads(self.partial[index])
             except ValueError:
                 block["input"] = {}
+        self.whole.append(block)
         return block
 
 
 def attempt(
-    url: str, headers: Sequence[tuple[str, str]], body: bytes, *, stream: bool, listener: Listener, keep_cut: bool
+    url: str, headers: Sequence[tuple[str, str]], body: bytes, *, stream: bool, listener: Listener
 ) -> Generator[Effect, Any, Answer | Trouble]:
-    """Send once and read the answer. With `keep_cut`, a stream that ends early after content counts as an answer."""
+    """Send once and read the answer. A stream that breaks before its first whole block is trouble, later an answer."""
     reply = yield Call("POST", url, headers, body)
     if isinstance(reply, CallFailed):
         return Trouble("connect", reply.message, streamed=stream)
@@ -112,7 +115,7 @@ def attempt(
         return from_response(reply.status, names, data or b"", streamed=stream)
     if not stream:
         return (yield from _whole_answer(names))
-    return (yield from _streamed(names, listener, keep_cut))
+    return (yield from _streamed(names, listener))
 
 
 def _read_all() -> Generator[Effect, Any, bytes | None]:
@@ -142,9 +145,7 @@ def _whole_answer(headers: Mapping[str, str]) -> Generator[Effect, Any, Answer |
     return Answer(message, message, headers.get("request-id"), streamed=False, first_event_at=now)
 
 
-def _streamed(
-    headers: Mapping[str, str], listener: Listener, keep_cut: bool
-) -> Generator[Effect, Any, Answer | Trouble]:
+def _streamed(headers: Mapping[str, str], listener: Listener) -> Generator[Effect, Any, Answer | Trouble]:
     fold, reader = _Fold(), SseReader()
     starting: Message = {}
     first_at: float | None = None
@@ -179,14 +180,12 @@ def _streamed(
                 yield from listener.block(starting, whole, request_id)
             if data.get("type") != "ping":
                 yield from listener.event(starting, data)
-    blocks = [fold.blocks[i] for i in sorted(fold.blocks)]
     if fold.stopped:
         yield Hangup()
     elif not starting:
         kind: Kind = "cut" if broken else "empty"
         return Trouble(kind, headers=headers, size=size, detail="no_events, StreamNoEventsError")
-    elif not (keep_cut and blocks):
-        return Trouble("cut", headers=headers, size=size, began=bool(blocks))
-    else:
-        fold.message["usage"] = {}  # an answer without its end is charged for nothing
-    return Answer({**fold.message, "content": blocks}, starting, request_id, streamed=True, first_event_at=first_at)
+    elif not fold.whole:
+        return Trouble("cut", headers=headers, size=size)
+    message = {**fold.message, "content": fold.whole}
+    return Answer(message, starting, request_id, True, first_at, cut=not fold.stopped)

@@ -158,13 +158,12 @@ def _once(context: Context, plan: Plan) -> Generator[Effect, Any, Answer | Troub
         context.turn.first_request = began
     if context.out.partial and not plan.summary and context.version.rich_events:
         yield from context.emit("system", subtype="status", status="requesting")
-    keep_cut = not context.version.rich_events and not plan.summary
-    outcome = yield from attempt(
-        url, headers, body, stream=plan.stream, listener=_listener(context, plan), keep_cut=keep_cut
-    )
+    outcome = yield from attempt(url, headers, body, stream=plan.stream, listener=_listener(context, plan))
+    if isinstance(outcome, Answer) and outcome.cut and plan.summary:
+        return Trouble("cut")
     if isinstance(outcome, Answer):
         ended = yield Now()
-        context.turn.api_seconds += ended - began
+        context.turn.api_seconds += 0.0 if plan.summary else ended - began
     elif outcome.kind == "error_event" and outcome.began and context.version.rich_events:
         _charge(context, plan, _usage_of(outcome))
     return outcome
@@ -223,19 +222,22 @@ def say_block(context: Context, message: Message, block: Message, request_id: st
         body |= {"timestamp": stamp(now), "request_id": request_id}
         if block.get("type") == "thinking":
             body |= {"thinking_duration_ms": 1, "thinking_display": "updates"}
+        if context.superseding:
+            body["supersedes"] = list(context.superseding)
+            context.superseding = ()
     yield from context.out.event({"type": "assistant", **body})
 
 
 def _book(context: Context, plan: Plan, answer: Answer) -> Steps:
     usage = answer.message.get("usage") or {}
-    if not answer.streamed and not context.version.rich_events:
-        usage = {}  # the older version forgets what a call without streaming cost
+    if (answer.cut or not answer.streamed) and not context.version.rich_events:
+        usage = {}  # the older version charges at the end of a stream, and only there
     _charge(context, plan, usage)
     turn = context.turn
-    if turn.first_event is None:
-        turn.first_event = answer.first_event_at
-    turn.streamed = answer.streamed
     if not plan.summary:
+        if turn.first_event is None:
+            turn.first_event = answer.first_event_at
+        turn.streamed = answer.streamed
         turn.stop_reason = answer.message.get("stop_reason")
         turn.geo = usage.get("inference_geo", turn.geo) or ""
         if not answer.streamed:

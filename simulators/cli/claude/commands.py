@@ -5,7 +5,8 @@ from typing import Any
 
 from simulators.cli.claude import compaction
 from simulators.cli.claude.context import Context, Turn
-from simulators.cli.claude.loop import emit_init, finish
+from simulators.cli.claude.loop import emit_init
+from simulators.cli.claude.result import finish
 from simulators.cli.claude.rows import stamp
 from simulators.cli.claude.texts import prose
 from simulators.cli.effects import Effect, Now
@@ -31,13 +32,12 @@ def slash_command(context: Context, text: str) -> Generator[Effect, Any, bool | 
     boundary, summary = made
     yield from context.out.event(boundary)
     synthetic: dict[str, Any] = {"isSynthetic": True} if rich else {}
-    message = {"role": "user", "content": summary}
-    yield from context.emit("user", message=message, parent_tool_use_id=None, isReplay=False, **synthetic)
+    yield from compaction.say_summary(context, summary, isReplay=False, **synthetic)
     printed = "<local-command-stdout>Compacted </local-command-stdout>"
     yield from _remember_command(context, name, arguments.strip(), printed)
-    yield from context.emit(
-        "user", message={"role": "user", "content": printed}, parent_tool_use_id=None, isReplay=True
-    )
+    stamped = {"timestamp": stamp(now)} if rich else {}
+    message = {"role": "user", "content": printed}
+    yield from context.emit("user", message=message, parent_tool_use_id=None, **stamped, isReplay=True)
     local: dict[str, Any] = {"local_command": "compact"} if rich else {}
     yield from finish(context, "success", is_error=False, terminal=None, result="", **local)
     return True

@@ -5,6 +5,7 @@ renders the system prompt afresh afterwards; native 200k models wait for the pro
 last call's total reaches window − 27,500, and the new prompt goes into the summary.
 """
 
+import re
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -12,9 +13,10 @@ from simulators.cli.claude.api import Answer
 from simulators.cli.claude.calls import ask
 from simulators.cli.claude.context import Context, Plan, Steps
 from simulators.cli.claude.errors import Trouble, too_long
-from simulators.cli.claude.events import compact_boundary, summary_prompt
+from simulators.cli.claude.events import AGAIN, compact_boundary, summary_prompt
 from simulators.cli.claude.rows import REMOTE_NOTE, announcements, attachment
 from simulators.cli.claude.session import Row
+from simulators.cli.claude.texts import prose, reminder
 from simulators.cli.claude.usage import counts, estimate
 from simulators.cli.effects import Effect, Now
 
@@ -97,7 +99,7 @@ def automatic(context: Context, *, reactive: bool = False) -> Generator[Effect, 
     began = yield Now()
     last, new = load(context)
     summarised, kept = _split(context, chain, reactive=reactive)
-    summary = yield from _summarise(context, summarised, "")
+    summary = yield from _summarise(context, summarised, "", tail=bool(kept) and not reactive)
     if summary is None:
         yield from _finished(context, error="exhausted")
         return False
@@ -105,10 +107,7 @@ def automatic(context: Context, *, reactive: bool = False) -> Generator[Effect, 
     rows = yield from _record(context, chain, kept, summary, trigger="auto", pre=last + new, began=began)
     boundary, text = rows
     yield from context.out.event(boundary)
-    content = [{"type": "text", "text": text}]
-    yield from context.emit(
-        "user", message={"role": "user", "content": content}, parent_tool_use_id=None, isSynthetic=True
-    )
+    yield from say_summary(context, [{"type": "text", "text": text}], isSynthetic=True)
     context.turn.steps += 1
     return True
 
@@ -120,13 +119,23 @@ def manual(context: Context, instructions: str) -> Generator[Effect, Any, tuple[
     chain = context.session.chain()
     began = yield Now()
     last, new = load(context)
-    summary = yield from _summarise(context, chain, instructions)
+    kept = [r for r in chain if r["type"] == "assistant"][-1:] if rich else []
+    summary = yield from _summarise(context, chain, instructions, tail=bool(kept))
     if summary is None:
         yield from _finished(context, error="exhausted")
         return None
     yield from _finished(context)
-    kept = [r for r in chain if r["type"] == "assistant"][-1:] if rich else []
     return (yield from _record(context, chain, kept, summary, trigger="manual", pre=last + new, began=began))
+
+
+def say_summary(context: Context, content: Any, **more: Any) -> Steps:
+    """The summary as stdout shows it, under the id of its row."""
+    rich = context.version.rich_events
+    row = next(r for r in reversed(context.session.rows) if r.get("isCompactSummary"))
+    extra: dict[str, Any] = {"uuid": row["uuid"]} | ({"timestamp": row["timestamp"]} if rich else {}) | more
+    message = {"role": "user", "content": content}
+    event = {"type": "user", "message": message, "session_id": context.session.id, "parent_tool_use_id": None}
+    yield from context.out.event({**event, **extra})
 
 
 def _finished(context: Context, error: str | None = None) -> Steps:
@@ -163,20 +172,34 @@ def _open_prompt(chain: Sequence[Row]) -> int:
     return at
 
 
-def _summarise(context: Context, chain: Sequence[Row], instructions: str) -> Generator[Effect, Any, str | None]:
-    """The model's summary of these rows; one more try with half of them if even that is too long."""
-    asked = summary_prompt(context.version, instructions)
+def _summarise(
+    context: Context, chain: Sequence[Row], instructions: str, *, tail: bool
+) -> Generator[Effect, Any, str | None]:
+    """The model's summary of these rows, or None.
+
+    If even that is too long, half of them are tried. 2.1.332 wants `<summary>` tags: without them it asks once more,
+    and takes the first answer as it was if the second has none either.
+    """
+    asked = summary_prompt(context.version, instructions, tail=tail)
     rows = list(chain)
+    first: str | None = None
     for _ in range(2):
         plan = Plan(context.model, summary=True, instructions=asked, chain=rows)
         answer: Answer | Trouble = yield from ask(context, plan)
         if isinstance(answer, Answer):
-            return "".join(b.get("text", "") for b in answer.message["content"]) or None
+            text = "".join(b.get("text", "") for b in answer.message["content"])
+            tagged = re.search(r"<summary>(.*?)</summary>", text, re.S)
+            if tagged or not context.version.compact_prefix_shared:
+                return f"Summary:\n{tagged[1].strip()}" if tagged else text or None
+            if first is not None:
+                return first or None
+            first, asked = text, asked + AGAIN
+            continue
         half = _open_prompt(rows[: max(len(rows) // 2, 1)])
         if not too_long(answer) or not 0 < half < len(rows):
-            return None
+            return first
         rows = rows[:half]
-    return None
+    return first
 
 
 def _record(
@@ -185,7 +208,7 @@ def _record(
     """Write the boundary, the summary and what is announced again. Returns the boundary's event and the summary."""
     now = yield Now()
     rich = context.version.rich_events
-    text = summary_text(context, summary, trigger)
+    text = summary_text(context, summary, trigger, tail=bool(kept))
     leaf = context.session.leaf
     anchor = context.ids.uuid()
     post = sum(estimate(_text(r)) for r in kept) + estimate(text) + (2300 if rich else 0)
@@ -238,15 +261,16 @@ def _record(
     return event, text
 
 
-def summary_text(context: Context, summary: str, trigger: str) -> str:
-    """The user message that stands for everything before."""
-    text = (
-        "This session is being continued from a previous conversation that ran out of context. What follows is a "
-        f"summary of it.\n\n{summary}\n\nThe whole of it stands in the transcript at: {context.session.path}"
-    )
-    if trigger == "auto" and not context.version.compact_keeps_tail:
-        text += "\nGo on from there without asking the user anything further."
-    return text
+def summary_text(context: Context, summary: str, trigger: str, *, tail: bool) -> str:
+    """The user message that stands for everything before: as long around the summary as the real one."""
+    version = context.version
+    text = "This session is being continued from a previous conversation that ran out of context. "
+    if not version.compact_keeps_tail:
+        text += f"{prose('continued', 66)}\n\n{summary}\n\n{prose('transcript', 163)} {context.session.path}"
+        return text + (f"\n{prose('go on', 164)}" if trigger == "auto" else "")
+    used = reminder("<tools-used-before-summary></tools-used-before-summary>")
+    text += f"{prose('continued', 66)}\n\n{used}\n{summary}\n\n{prose('transcript', 158)} {context.session.path}"
+    return text + f"\n{prose('go on', 276)}" + (f"\n\n{prose('kept verbatim', 218)}" if tail else "")
 
 
 def announce(context: Context) -> Steps:

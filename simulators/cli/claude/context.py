@@ -45,6 +45,7 @@ class Turn:
     geo: str = ""
     begun: list[str] = field(default_factory=list)
     safety_stops: int = 0
+    refused: bool = False
     streamed: bool = True
 
 
@@ -78,6 +79,7 @@ class Context:
         self.device = prose_digest(self.home)
         self.base_url = start.env.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com").rstrip("/")
         self.mcp: Any = None
+        self.superseding: tuple[str, ...] = ()  # rows that the next answer takes the place of
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -163,7 +165,8 @@ class Context:
     def conversation(self, chain: Sequence[Row] | None = None, *, form: str | None = None) -> list[Message]:
         """The messages that the model would be sent now, without breakpoints."""
         rows = self.session.chain() if chain is None else chain
-        return messages(rows, self.version, form=form or self.model.form, effort=self.effort)
+        effort = self.effort if self.model.effort_per_turn else None
+        return messages(rows, self.version, form=form or self.model.form, effort=effort)
 
     def compose(self, plan: Plan) -> tuple[str, list[tuple[str, str]], bytes]:
         """Address, headers and body of the request that `plan` describes."""
@@ -205,7 +208,8 @@ class Context:
 
     def _shed(self, plan: Plan, names: list[str]) -> tuple[list[str], list[str], bool]:
         """Betas, tools and whether thinking is displayed after giving up `plan.shed` optional things (see `calls`)."""
-        betas = request.betas(self.version, plan.model, summary=plan.summary, streaming_json=self.out.streams)
+        credit = plan.summary or self.turn.refused
+        betas = request.betas(self.version, plan.model, credit=credit, streaming_json=self.out.streams)
         if plan.shed % 3 >= 1:
             betas = [b for b in betas if not b.startswith("thinking-token-count")]
         shows = plan.shed % 3 < 2

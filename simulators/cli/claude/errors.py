@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from simulators.cli.claude.versions import Version
 
@@ -55,6 +55,9 @@ class Ending:
     request_id: str | None = None
     stop: str = "stop_sequence"
     has_api_type: bool = True
+    params: Mapping[str, str] | None = None  # what api_error is about
+    shown: Mapping[str, Any] = field(default_factory=dict)  # further keys of the event
+    stop_details: Any = None
 
 
 def from_response(status: int, headers: Mapping[str, str], body: bytes, *, streamed: bool) -> Trouble:
@@ -90,7 +93,7 @@ def retryable(trouble: Trouble, version: Version) -> bool:
     if trouble.kind in ("connect", "cut"):
         return True
     if trouble.kind == "error_event":
-        return version.rich_events
+        return version.rich_events and not trouble.began
     if trouble.kind != "http" or trouble.status is None:
         return False
     if trouble.status == 429:
@@ -132,9 +135,9 @@ _MALFORMED = (
 )
 
 
-def ending(trouble: Trouble, version: Version, *, host: str, local: int, first: bool) -> Ending:
+def ending(trouble: Trouble, version: Version, *, host: str, local: int, first: bool, model: str) -> Ending:
     """The last word on a trouble. `host` is the gateway, `local` the size of the conversation as the CLI guesses it,
-    `first` says that there was nothing before this exchange."""
+    `first` says that there was nothing before this exchange, `model` what was asked for."""
     if not version.rich_events:
         return _ending_2_1_19(trouble)
     if trouble.kind != "http":
@@ -153,7 +156,6 @@ def ending(trouble: Trouble, version: Version, *, host: str, local: int, first: 
     elif status == 403:
         text, error = f"Failed to authenticate. API Error: 403 {said}", "authentication_failed"
     elif status == 404:
-        model = said.removeprefix("model: ")
         text, error = f"There's an issue with the selected model ({model}). {_NO_MODEL}", "model_not_found"
     elif status == 413:
         text, error = _LARGE, "image_error"
@@ -172,17 +174,15 @@ def _too_long_text(said: str, local: int, first: bool) -> str:
 
 
 def _ending_of_transport(trouble: Trouble) -> Ending:
-    if trouble.kind == "connect":
+    if trouble.kind in ("connect", "cut"):
         return Ending(f"API Error: {_DROPPED}", "server_error", api_error="connection_failed", has_api_type=False)
-    if trouble.kind == "cut":
-        return Ending("API Error: Connection lost mid-response", "server_error", has_api_type=False)
     kind = trouble.headers.get("content-type", "missing").partition(";")[0].rpartition("/")[2]
     body = "empty body" if trouble.size == 0 else "body is not a message"
     if kind == "event-stream" and trouble.size:
         body = "body is an event stream (the non-streaming request was answered with a stream)"
     detail = trouble.detail or "other"
     text = _MALFORMED.format(kind=kind, body=body, size=trouble.size, id=trouble.request_id or "none", detail=detail)
-    return Ending(text, "unknown", request_id=trouble.request_id, has_api_type=False)
+    return Ending(text, "unknown", has_api_type=False)
 
 
 def _ending_2_1_19(trouble: Trouble) -> Ending:

@@ -145,10 +145,16 @@ def since_last(version: Version, ledger: Ledger) -> Event:
     return ledger.report(version)
 
 
-def summary_prompt(version: Version, instructions: str) -> str:
-    """What asks the model for a summary: as long as the real text, recognisable by how it begins."""
+AGAIN = "\n\nFor this reply only: put the summary inside <summary></summary> tags. " + prose("summary again", 323)
+
+
+def summary_prompt(version: Version, instructions: str, *, tail: bool) -> str:
+    """What asks the model for a summary: as long as the real text, recognisable by how it begins.
+
+    `tail` says that the newest messages are kept verbatim, which the real text explains in 551 characters.
+    """
     if version.compact_prefix_shared:
-        text = "CRITICAL: Respond with TEXT ONLY. " + prose("summary request", 6912 - 34)
+        text = "CRITICAL: Respond with TEXT ONLY. " + prose("summary request", (6912 if tail else 6361) - 34)
         return text + (f"\n\nAdditional instructions:\n{instructions}" if instructions else "")
     text = "Your task is to create a detailed summary of the conversation so far. " + prose(
         "summary request", 5028 - 70

@@ -5,22 +5,16 @@ from typing import Any
 
 from simulators.cli.claude import compaction, events
 from simulators.cli.claude.api import Answer
-from simulators.cli.claude.calls import ask, host, say_block
+from simulators.cli.claude.calls import ask, host
 from simulators.cli.claude.context import Context, Plan, Steps, Turn
 from simulators.cli.claude.errors import NOT_LOGGED_IN, Ending, Trouble, ending, too_long
+from simulators.cli.claude.limits import broken_off, cut_off, refused
+from simulators.cli.claude.result import fail, finish
 from simulators.cli.claude.rows import attachment, stamp
 from simulators.cli.claude.session import Row
-from simulators.cli.claude.texts import prose, reminder
 from simulators.cli.claude.tools import context_mode, run_tool
 from simulators.cli.claude.usage import Ledger, estimate
 from simulators.cli.effects import Effect, Now
-
-_CONTINUATIONS = 3
-_OVER_BUDGET = (
-    "API Error: Claude's response exceeded the {budget} output token maximum. To configure this behavior, set the "
-    "CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable."
-)
-_REFUSAL_FALLBACK = "claude-opus-4-8"
 
 
 def run_turn(context: Context, content: Any) -> Generator[Effect, Any, bool]:
@@ -30,7 +24,7 @@ def run_turn(context: Context, content: Any) -> Generator[Effect, Any, bool]:
     yield from _remember_prompt(context, content)
     if not _has_key(context):
         yield from emit_init(context)
-        return (yield from _fail(context, NOT_LOGGED_IN[context.version.rich_events]))
+        return (yield from fail(context, NOT_LOGGED_IN[context.version.rich_events]))
     yield from emit_init(context)
     return (yield from _converse(context))
 
@@ -99,17 +93,22 @@ def _converse(context: Context) -> Generator[Effect, Any, bool]:
             yield from compaction.automatic(context)
         answer = yield from _ask_compacting(context)
         if isinstance(answer, Trouble):
-            return (yield from _fail(context, _ending(context, answer)))
+            return (yield from fail(context, _ending(context, answer)))
         yield from _remember_answer(context, answer)
         stop = answer.message.get("stop_reason")
         calls = [b for b in answer.message["content"] if b.get("type") == "tool_use"]
-        if stop in ("max_tokens", "model_context_window_exceeded"):
-            over = yield from _cut_off(context, stop, continuations)
+        if answer.cut and context.version.rich_events:
+            over = yield from broken_off(context, continuations)
+            if over is not None:
+                return over
+            continuations += 1
+        elif stop in ("max_tokens", "model_context_window_exceeded"):
+            over = yield from cut_off(context, stop, continuations)
             if over is not None:
                 return over
             continuations += 1
         elif stop == "refusal":
-            over = yield from _refused(context, answer, refusals)
+            over = yield from refused(context, answer, refusals)
             if over is not None:
                 return over
             refusals += 1
@@ -207,107 +206,12 @@ def _use_tool(context: Context, call: Mapping[str, Any]) -> Steps:
     yield from context.out.event(event)
 
 
-def _cut_off(context: Context, stop: str, continuations: int) -> Generator[Effect, Any, bool | None]:
-    """The answer hit a limit: ask for the rest, at most three times. None to go on."""
-    if stop == "max_tokens":
-        text = _OVER_BUDGET.format(budget=context.budget(context.model))
-        end = Ending(text, "max_output_tokens", api_error="max_output_tokens", has_api_type=False)
-    else:
-        end = Ending(
-            "API Error: The model has reached its context window limit.", "max_output_tokens", has_api_type=False
-        )
-    if continuations >= _CONTINUATIONS:
-        return (yield from _fail(context, end))
-    if context.version.rich_events:
-        context.turn.steps += 1
-        nudge = reminder("Output token limit hit. " + prose("continue", 220 - 37 - 24))
-    else:
-        yield from _say_ending(context, end)
-        nudge = "Your response was cut off because it exceeded the output token limit. " + prose("continue", 60)
-    yield from context.add("user", message={"role": "user", "content": nudge}, isMeta=True)
-    return None
-
-
-def _refused(context: Context, answer: Answer, refusals: int) -> Generator[Effect, Any, bool | None]:
-    """The model's safeguards stopped it: the newer version asks once more, then another model, then gives up."""
-    context.turn.safety_stops += 1
-    details = answer.message.get("stop_details")
-    title = context.model.title
-    if not context.version.rich_events:
-        text = "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy (https://www.anthropic.com/legal/aup)."
-        return (yield from _fail(context, Ending(text, "invalid_request", has_api_type=False)))
-    if refusals == 0:
-        said = f"{title}'s safeguards stopped the response above · continuing once with that noted"
-        yield from context.emit("system", subtype="informational", content=said, level="notice")
-        note = prose("refusal", 224)
-        content = [{"type": "text", "text": note}]
-        body = {"isSynthetic": True, "refused_message_id": answer.message.get("id"), "refusal_retry": True}
-        yield from context.emit("user", message={"role": "user", "content": content}, parent_tool_use_id=None, **body)
-        yield from context.add("user", message={"role": "user", "content": reminder(note)}, isMeta=True)
-        context.turn.steps += 1
-        return None
-    category = (details or {}).get("category")
-    about = {"request_id": answer.request_id, "api_refusal_category": category}
-    if refusals == 1 and context.model.id != _REFUSAL_FALLBACK:
-        from simulators.cli.claude.models import lookup
-
-        old, context.model = context.model, lookup(_REFUSAL_FALLBACK)
-        said = f"{old.title}'s safeguards flagged this session."
-        about |= {"original_model": old.id, "fallback_model": context.model.id}
-        yield from context.emit(
-            "system",
-            subtype="model_refusal_fallback",
-            trigger="refusal",
-            direction="retry",
-            scope="session",
-            **about,
-            content=said,
-        )
-        return None
-    yield from context.emit(
-        "system", subtype="model_refusal_no_fallback", original_model=context.model.id, **about, content=""
-    )
-    text = f"API Error: {title}'s safeguards flagged this message."
-    return (yield from _fail(context, Ending(text, "invalid_request", stop="refusal", has_api_type=False)))
-
-
 def _ending(context: Context, trouble: Trouble) -> Ending:
     chain = context.session.chain()
     local = sum(estimate(str(r.get("rendered") or (r.get("message") or {}).get("content", ""))) for r in chain)
-    return ending(trouble, context.version, host=host(context), local=local, first=compaction.groups(chain) < 2)
-
-
-def _say_ending(context: Context, end: Ending) -> Steps:
-    """The synthetic assistant message that carries an error, on stdout and in the transcript."""
-    message = events.synthetic_message(context.version, end.text, id=context.ids.uuid(), stop=end.stop)
-    now = yield Now()
-    extra: dict[str, Any] = {}
-    if end.error and not (end.api_error == "max_output_tokens" and not context.version.rich_events):
-        extra["error"] = end.error
-    row = {k: v for k, v in message.items() if k != "context_management"}
-    yield from context.add("assistant", message=row, isApiErrorMessage=True, **extra)
-    event: dict[str, Any] = {"type": "assistant", "message": message, "parent_tool_use_id": None}
-    event |= {"session_id": context.session.id, "uuid": context.session.leaf}
-    if context.version.rich_events:
-        event["timestamp"] = stamp(now)
-    event |= extra
-    if context.version.rich_events:
-        if end.request_id:
-            event["request_id"] = end.request_id
-        event["is_api_error_message"] = True
-        if end.status is not None and end.has_api_type:
-            event |= {"api_error_status": end.status, "api_error_type": end.type}
-        if end.api_error:
-            event["api_error"] = end.api_error
-    yield from context.out.event(event)
-
-
-def _fail(context: Context, end: Ending) -> Generator[Effect, Any, bool]:
-    yield from _say_ending(context, end)
-    body = {"result": end.text}
-    context.turn.stop_reason = end.stop
-    yield from finish(context, "success", is_error=True, terminal=end.terminal, end=end, **body)
-    return False
+    first = compaction.groups(chain) < 2
+    name = context.model.id
+    return ending(trouble, context.version, host=host(context), local=local, first=first, model=name)
 
 
 def _succeed(context: Context, answer: Answer) -> Generator[Effect, Any, bool]:
@@ -335,111 +239,9 @@ def _budget_gone(context: Context) -> Generator[Effect, Any, bool]:
     return not rich
 
 
-def finish(
-    context: Context, subtype: str, *, is_error: bool, terminal: str | None, end: Ending | None = None, **body: Any
-) -> Steps:
-    """Print the `result` event and close the turn's books on disk. `body` has `result` or `errors`."""
-    now = yield Now()
-    if context.version.rich_events:
-        yield from _close_books(context, now)
-        event = _rich_result(context, subtype, is_error, terminal, end, now, body)
-    else:
-        event = _plain_result(context, subtype, is_error, now, body)
-    yield from context.out.result(event)
-
-
-def _plain_result(
-    context: Context, subtype: str, is_error: bool, now: float, body: Mapping[str, Any]
-) -> dict[str, Any]:
-    turn, version = context.turn, context.version
-    return {
-        "type": "result",
-        "subtype": subtype,
-        "is_error": is_error,
-        "duration_ms": round((now - turn.started) * 1000),
-        "duration_api_ms": round(turn.api_seconds * 1000),
-        "num_turns": turn.steps,
-        **({"result": body["result"]} if "result" in body else {}),
-        "session_id": context.session.id,
-        "total_cost_usd": context.ledger.cost,
-        "usage": events.usage_totals(version, turn.spent, geo=""),
-        "modelUsage": context.ledger.report(version),
-        "permission_denials": turn.denials,
-        "uuid": context.ids.uuid(),
-        **({"errors": body["errors"]} if "errors" in body else {}),
-    }
-
-
-def _rich_result(
-    context: Context,
-    subtype: str,
-    is_error: bool,
-    terminal: str | None,
-    end: Ending | None,
-    now: float,
-    body: Mapping[str, Any],
-) -> dict[str, Any]:
-    turn, version = context.turn, context.version
-    made: dict[str, Any] = {
-        "duration_api_ms": round(turn.api_seconds * 1000),
-        "stop_reason": turn.stop_reason,
-        "session_id": context.session.id,
-        "total_cost_usd": context.ledger.cost,
-        "usage": events.usage_totals(version, turn.spent, geo=turn.geo),
-        "modelUsage": context.ledger.report(version),
-        "permission_denials": turn.denials,
-    }
-    if terminal is not None:
-        made["terminal_reason"] = terminal
-    made |= {"fast_mode_state": "off", "fast_mode_disabled_reason": "sdk_opt_in_required"}
-    made |= {"subagent_stats": events.SUBAGENTS, "safety_stops": turn.safety_stops, "is_error": is_error}
-    made |= {"num_turns": turn.steps, "subtype": subtype}
-    if subtype == "success" and terminal is not None:
-        made["api_error_status"] = end.status if end is not None else None
-        if end is not None and end.has_api_type and end.status is not None:
-            made["api_error_type"] = end.type
-        if end is not None and end.api_error:
-            made["api_error"] = end.api_error
-    made |= body
-    if turn.first_event is not None and not is_error:
-        first = round((turn.first_event - turn.started) * 1000)
-        made["ttft_ms"] = first
-    made |= {"type": "result", "duration_ms": round((now - turn.started) * 1000), "uuid": context.ids.uuid()}
-    if turn.first_event is not None and not is_error and turn.streamed:
-        asked = round(((turn.first_request or turn.started) - turn.started) * 1000)
-        made |= {
-            "ttft_stream_ms": made["ttft_ms"],
-            "time_to_request_ms": asked,
-            "first_content_frame_ms": made["ttft_ms"],
-        }
-    if context.out.partial:
-        made["begun_message_ids"] = turn.begun
-    made |= {"queued_turn_count": 0, "result_index": context.out.results}
-    if context.out.streams:
-        made["model_usage_since_last_result"] = events.since_last(version, turn.ledger)
-    return made
-
-
-def _close_books(context: Context, now: float) -> Steps:
-    """`last-prompt`, `mode` and `cost-state`: what a resumed session reads back."""
-    yield from context.note("last-prompt", leafUuid=context.session.leaf)
-    yield from context.note("mode", mode="normal")
-    yield from context.note(
-        "cost-state",
-        totalCostUSD=context.ledger.cost,
-        totalAPIDuration=round(context.turn.api_seconds * 1000),
-        totalDuration=round((now - context.turn.started) * 1000),
-        modelUsage=context.ledger.state(),
-        hasUnknownModelCost=False,
-    )
-
-
 def restore(context: Context) -> None:
     """Take over what an earlier process left: spending and the number of prompts."""
     state = context.session.last("cost-state")
     if context.version.costs == "session" and state is not None:
         context.ledger = Ledger.restore(state.get("modelUsage") or {})
     context.prompt_index = sum(1 for r in context.session.rows if r.get("operation") == "dequeue")
-
-
-__all__ = ["emit_init", "finish", "restore", "run_turn", "say_block"]

@@ -21,6 +21,7 @@ class Model:
     max_output: int = 32_000
     form: Form = "inline"
     effort: str | None = None  # the default of --effort; None: the request carries no output_config
+    effort_per_turn: bool = False  # the first system message carries it too
     native_compaction: bool = False  # whether the CLI compacts before the provider refuses
     price_input: float = 0.0
     price_output: float = 0.0
@@ -36,11 +37,12 @@ def _model(id: str, title: str, input: float, output: float, read: float, **more
 
 
 _WIDE = {"window": 1_000_000, "max_output": 128_000, "form": "announced", "effort": "medium", "native_compaction": True}
+_TURN = {**_WIDE, "effort_per_turn": True}
 _MODELS = (
-    _model("claude-opus-5-5", "Opus 5.5", 4, 20, 0.2, **_WIDE),
-    _model("claude-sonnet-5-5", "Sonnet 5.5", 2, 10, 0.1, **_WIDE),
-    _model("claude-haiku-5-5", "Haiku 5.5", 0.1, 0.5, 0.01, **_WIDE),
-    _model("claude-fable-5-2", "Fable 5.2", 8, 40, 0.2, **_WIDE),
+    _model("claude-opus-5-5", "Opus 5.5", 4, 20, 0.2, **_TURN),
+    _model("claude-sonnet-5-5", "Sonnet 5.5", 2, 10, 0.1, **_TURN),
+    _model("claude-haiku-5-5", "Haiku 5.5", 0.1, 0.5, 0.01, **_TURN),
+    _model("claude-fable-5-2", "Fable 5.2", 8, 40, 0.2, **_TURN),
     _model("claude-opus-4-8", "Opus 4.8", 5, 25, 0.5, **{**_WIDE, "max_output": 64_000, "effort": "high"}),
     _model("claude-opus-4-5", "Opus 4.5", 5, 25, 0.5, effort="high"),
     _model("claude-sonnet-4-5", "Sonnet 4.5", 3, 15, 0.3),

@@ -43,7 +43,7 @@ def ask_for_paths(context: Context, command: str, output: str) -> Steps:
     )
     data = dump(body).encode("utf-8", "surrogatepass")
     url = f"{context.base_url}/v1/messages?beta=true"
-    answer = yield from attempt(url, headers, data, stream=True, listener=Listener.deaf(), keep_cut=False)
+    answer = yield from attempt(url, headers, data, stream=True, listener=Listener.deaf())
     if isinstance(answer, Answer):
         spent = counts(answer.message.get("usage"))
         context.turn.ledger.add(model.id, spent)

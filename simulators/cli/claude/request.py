@@ -89,12 +89,13 @@ def user_id(version: Version, *, device: str, session: str) -> str:
     return f"user_{device}_account__session_{session}"
 
 
-def betas(version: Version, model: Model, *, summary: bool, streaming_json: bool) -> list[str]:
-    """The `anthropic-beta` values in the CLI's order."""
-    names = list(version.betas.get(model.form, version.betas["inline"]))
+def betas(version: Version, model: Model, *, credit: bool, streaming_json: bool) -> list[str]:
+    """The `anthropic-beta` values in the CLI's order. `credit`: a summary, or after a refusal."""
+    own = (names for id, names in version.betas.items() if model.id.startswith(id))
+    names = list(next(own, version.betas.get(model.form, version.betas["inline"])))
     if not version.rich_requests:
         return names
-    if summary:
+    if credit:
         names.append("fallback-credit-2026-06-01")
     if streaming_json:
         names.append("thinking-display-updates-2026-08-18")

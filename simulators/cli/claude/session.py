@@ -52,6 +52,12 @@ class Session:
             if problem is not None:
                 self.write_error = str(problem)
 
+    def retract(self, uuid: str) -> None:
+        """Take the last row of the chain back: the next one hangs on its parent. It stays on disk."""
+        row = next((r for r in reversed(self.rows) if r.get("uuid") == uuid), None)
+        if row is not None and self.leaf == uuid:
+            self.leaf = row.get("parentUuid")
+
     def chain(self) -> list[Row]:
         """The rows that count, oldest first, from the root or the last compaction on; kept rows behind its summary."""
         by_id = {r["uuid"]: (i, r) for i, r in enumerate(self.rows) if _chained(r)}

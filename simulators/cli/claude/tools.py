@@ -204,6 +204,8 @@ def _write(context: Context, id: str, given: Mapping[str, Any]) -> Generator[Eff
         return ToolOutcome(_block(id, f"Error: {problem}", error=True), f"Error: {problem}")
     kind = "create" if before is None else "update"
     text = f"File created successfully at: {path}" if before is None else f"The file {path} has been updated."
+    if context.version.rich_events:
+        text += " (file state is current in your context — no need to Read it back)"
     report = {"type": kind, "filePath": path, "content": given["content"], "structuredPatch": [], "originalFile": None}
     return ToolOutcome(_block(id, text), report)
 

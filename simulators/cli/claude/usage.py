@@ -32,6 +32,10 @@ class Counts:
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
+    def subtract(self, other: "Counts") -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) - getattr(other, name))
+
     def cost(self, model: Model) -> float:
         """USD."""
         millionths = (

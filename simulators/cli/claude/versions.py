@@ -41,7 +41,7 @@ class Version:
     tools: tuple[str, ...]
     deferred_tools: tuple[str, ...]
     system_prompt_length: Mapping[str, int]  # by request form
-    betas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    betas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by request form, or by model where it differs
     sdk_version: str = "0.128.0"
     init_extra: bool = False
 
@@ -95,6 +95,15 @@ V2_1_332 = Version(
         "inline": (
             "interleaved-thinking-2025-05-14", "context-management-2025-06-27", "claude-code-20250219",
             "thinking-token-count-2026-05-13", "advanced-tool-use-2025-11-20",
+        ),
+        "claude-opus-4-8": (
+            "claude-code-20250219", "interleaved-thinking-2025-05-14", "context-management-2025-06-27",
+            "mid-conversation-tool-changes-2026-07-01", "thinking-token-count-2026-05-13",
+            "advanced-tool-use-2025-11-20", "effort-2025-11-24",
+        ),
+        "claude-opus-4-5": (
+            "claude-code-20250219", "interleaved-thinking-2025-05-14", "context-management-2025-06-27",
+            "thinking-token-count-2026-05-13", "advanced-tool-use-2025-11-20", "effort-2025-11-24",
         ),
     },
     init_extra=True,

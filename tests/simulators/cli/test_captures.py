@@ -1,0 +1,259 @@
+"""The fake against recorded runs of the real CLI: the same command line, the provider scripted alike."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulators.shells.cli_processes import FakeProcesses
+from simulators.shells.virtual_time import run
+
+from . import captures
+from .captures import Capture
+from .stub import Raw, Refuse, Reply, Run, Say, Stub, claude
+
+SID = "11111111-2222-4333-8444-555555555555"
+BUSY = Refuse(529, "overloaded_error", "Overloaded")
+LIMIT = "This request would exceed your account's rate limit. Please try again later."
+BASH = {"name": "Bash"}
+
+
+def bash(command: str, id: str = "toolu_01", **more: Any) -> dict[str, Any]:
+    return {"id": id, "name": "Bash", "input": {"command": command, **more}}
+
+
+# name → what the provider answered
+SINGLE: dict[str, list[Reply]] = {
+    "c01_json": [Say("Hello from stub.")],
+    "c02_stream": [Say("Hello from stub.")],
+    "c03_partial": [Say("Hello from stub.", thinking="hmm")],
+    "c05_tool_bash": [
+        Say("Let me run it.", calls=[bash("echo MARK_BASH_OUT", description="Echo")], input=3, write=20000, output=40),
+        Say("Done.", input=5, write=300, read=20000, output=17),
+    ],
+    "c05b_tool_read": [
+        Say(calls=[{"id": "toolu_01", "name": "Read", "input": {"file_path": "/home/user/project/a.txt"}}]),
+        Say("Done."),
+    ],
+    "c05c_tool_denied": [Say(calls=[bash("touch zzz", description="x")]), Say("Done.")],
+    "c08_400_other": [Refuse(400, "invalid_request_error", "messages.0: bad thing")],
+    "c08_400_prompt_too_long": [
+        Refuse(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+    ],
+    "c08_401_text_r1": [Refuse(401, "authentication_error", "invalid x-api-key")],
+    "c08_429_exhaust_r2": [Refuse(429, "rate_limit_error", LIMIT, {"retry-after": "1"})],
+    "c08_429_retry_after": [Refuse(429, "rate_limit_error", LIMIT, {"retry-after": "1"}), Say("ok after 429")],
+    "c08_429_retry_after_120": [Refuse(429, "rate_limit_error", "rate limited", {"retry-after": "120"})],
+    "c08_429_retry_after_61": [Refuse(429, "rate_limit_error", "rate limited", {"retry-after": "61"})],
+    "c08_429_retry_after_90": [Refuse(429, "rate_limit_error", "rate limited", {"retry-after": "90"})],
+    "c08_500_exhaust_r2": [Refuse(500, "api_error", "Internal server error")],
+    "c08_529_default_retries": [BUSY],
+    "c08_529_exhaust_r2": [BUSY],
+    "c08_529_fallback_model": [BUSY, BUSY, BUSY, Say("from fallback")],
+    "c08_conn_closed": [Raw(None)],
+    "c08_empty_sse": [Raw(b"")],
+    "c08_malformed_sse": [Raw(b"event: message_start\ndata: {not json\n\n")],
+    "c08_max_tokens": [Say("truncated tex", stop="max_tokens")],
+    "c08_midstream_drop_always": [Say("Hello partial world and more", cut_after=3)],
+    "c08_midstream_drop_once": [Say("Hello partial world and more", cut_after=3), Say("ok after drop")],
+    "c08_refusal": [
+        Say("I can", stop="refusal", stop_details={"type": "refusal", "category": "cyber", "explanation": "Blocked."})
+    ],
+    "c08_sse_error_event_overloaded": [
+        Raw(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n')
+    ],
+    "c09_bad_tool_input": [Say(calls=[{"id": "toolu_01", "name": "Bash", "input": {"cmd": 1}}]), Say("Done")],
+    "c09_max_turns_1": [Say(calls=[bash("echo hi", description="d")])],
+    "c09_no_key": [Say("never asked")],
+    "c09_parallel_tools": [
+        Say(calls=[bash("echo a", "toolu_A", description="d"), bash("echo b", "toolu_B", description="d")]),
+        Say("Done"),
+    ],
+    "c09_permmode_bypass_root": [Say("never asked")],
+    "c09_permmode_dontAsk": [Say(calls=[bash("touch x", description="d")]), Say("Done")],
+    "c09_streamjson_no_verbose": [Say("never asked")],
+    "c09_text_format": [Say("Done")],
+    "c09_unknown_tool": [Say(calls=[{"id": "toolu_01", "name": "NoSuchTool", "input": {"a": 1}}]), Say("Done")],
+}
+
+pytestmark = pytest.mark.skipif(
+    not captures.FOLDER.exists(), reason=f"no recorded runs of the real claude at {captures.FOLDER}"
+)
+
+
+def world(tmp_path: Path, stub: Stub, capture: Capture) -> FakeProcesses:
+    """A home and a working directory that show themselves under the recording's names."""
+    (tmp_path / "project").mkdir(exist_ok=True)
+    (tmp_path / "project/a.txt").write_text("alpha\nbeta\n")
+    root = capture.name == "c09_permmode_bypass_root"
+
+    def real(path: str) -> str:
+        return path.replace("/home/user", str(tmp_path), 1)
+
+    return FakeProcesses(stub, real_path=real, root=root)
+
+
+def play(
+    tmp_path: Path, capture: Capture, stub: Stub, processes: FakeProcesses, *, argv: list[str] | None = None
+) -> Run:
+    env = {k: v for k, v in capture.env.items() if k not in ("HOME", "PATH")}
+    if "ANTHROPIC_API_KEY" not in env:
+        env["ANTHROPIC_API_KEY"] = ""
+    return run(
+        claude(processes, *(argv or capture.argv), home="/home/user", cwd="/home/user/project", stdin=b"", **env)
+    )
+
+
+def with_ids(capture: Capture, replies: list[Reply]) -> list[Reply]:
+    """The same replies with the recording's ids of tool calls in the place of `toolu_01`."""
+    ids = [b["id"] for e in capture.stdout if e["type"] == "assistant" for b in e["message"]["content"] if "id" in b]
+    return [
+        replace(r, calls=[{**c, "id": ids[0] if c["id"] == "toolu_01" else c["id"]} for c in r.calls])
+        if isinstance(r, Say)
+        else r
+        for r in replies
+    ]
+
+
+COUNTED = ("trigger", "pre_tokens")
+
+
+def compare(capture: Capture, got: Run, requests: list[Any]) -> None:
+    """Everything of one run."""
+    assert got.exit == capture.exit
+    assert got.stderr.decode() == capture.stderr
+    if capture.stdout:
+        assert captures.shape_of_events(got.events) == captures.shape_of_events(capture.stdout)
+        for mine, theirs in zip(got.events, capture.stdout, strict=True):
+            if theirs.get("subtype") == "compact_boundary":
+                assert [mine["compact_metadata"][k] for k in COUNTED] == [
+                    theirs["compact_metadata"][k] for k in COUNTED
+                ]
+            if theirs["type"] == "result":
+                assert captures.figures(mine) == {**captures.figures(theirs), **gist(capture, mine)}
+    else:
+        assert got.stdout.decode() == capture.text
+    compare_requests(capture, requests)
+
+
+def gist(capture: Capture, mine: dict[str, Any]) -> dict[str, Any]:
+    """Texts that are the vendor's prose, of which the fake only says the gist."""
+    if capture.name in GIST_ONLY:
+        return {"result": mine["result"]}
+    return {}
+
+
+GIST_ONLY = {
+    "c08_400_prompt_too_long": "names the size of the conversation as guessed from the real prompts",
+    "c08_empty_sse": "lists the intermediary headers of the recording's server",
+    "c08_malformed_sse": "lists the intermediary headers of the recording's server",
+    "c08_sse_error_event_overloaded": "lists the intermediary headers of the recording's server",
+    "c08_refusal": "a page of the vendor's explanations",
+}
+
+
+def compare_requests(capture: Capture, requests: list[Any]) -> None:
+    assert len(requests) == len(capture.requests)
+    for mine, theirs in zip(requests, capture.requests, strict=True):
+        body = json.loads(mine.body)
+        own = [h for h in mine.headers if h[0] not in ("host", "content-length")]
+        want = captures.shape_of_request(theirs["headers"], theirs["body"])
+        have = captures.shape_of_request(own, body)
+        have["headers"] = [name.lower() for name in have["headers"]]
+        want["headers"] = [name.lower() for name in want["headers"]]
+        assert have == want
+        for a, b in zip(captures.lengths(body), captures.lengths(theirs["body"]), strict=True):
+            limit = 200 if capture.name in captures.LOOSE_LENGTHS else captures.LENGTH_TOLERANCE
+            assert abs(a - b) <= limit, (a, b)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_run(name: str, tmp_path: Path) -> None:
+    """A fresh session, one process."""
+    if not (captures.FOLDER / name).exists():
+        pytest.skip(f"the recording {name} is not here")
+    capture = Capture(name)
+    stub = Stub(*with_ids(capture, SINGLE[name]))
+    got = play(tmp_path, capture, stub, world(tmp_path, stub, capture))
+    compare(capture, got, stub.requests)
+
+
+# A session in several processes: for each step the recording with its answers; `+PROMPT` is a step between that was not
+# kept, played with the command line of the step before it.
+def reply(n: int, tokens: int = 10) -> Say:
+    return Say(f"reply {n}", input=tokens)
+
+
+def summary(tokens: int) -> Say:
+    """As long as the recordings' must have been, by the length of the message that carried it."""
+    return Say(f"<summary>MARK_SUMMARY{' and more' * 14}</summary>", input=tokens, output=400)
+
+
+CHAINS: dict[str, list[tuple[str, list[Reply]]]] = {
+    "append": [
+        ("c06_append_0_start", [reply(0)]),
+        ("c06_append_1_resume_without", [reply(1, 11)]),
+        ("c06_append_2_resume_same", [reply(2, 12)]),
+        ("c06_append_3_resume_diff", [reply(3, 13)]),
+    ],
+    "snapshot off": [
+        ("c06_append_snapoff_0_start", [reply(0)]),
+        ("c06_append_snapoff_1_resume_without", [reply(1, 11)]),
+    ],
+    "slash compact, flag given again too late": [
+        ("c07b_slash_compact_0_start", [reply(1, 1000)]),
+        ("c07b_slash_compact_1_resume2", [reply(2, 1000)]),
+        ("c07b_slash_compact_2_compact", [summary(50)]),
+        ("c07b_slash_compact_3_after", [reply(3, 1000)]),
+        ("c07b_slash_compact_4_after_A", [reply(4, 1000)]),
+    ],
+    "automatic compaction": [
+        ("c07h2_autocompact_resume_kept_append_0_start", [reply(1, 1000)]),
+        ("c07h2_autocompact_resume_kept_append_1_r0", [reply(2, 1000)]),
+        ("+hello r1", [reply(3, 1000)]),
+        ("+hello r2", [reply(4, 1000)]),
+        ("+hello r3", [Say("reply 5", input=10, read=170_000)]),
+        ("c07h2_autocompact_resume_kept_append_5_after", [summary(50), reply(6, 3000)]),
+    ],
+    "slash compact with the flag": [
+        ("c07b2_slash_compact_with_append_0_start", [reply(1, 1000)]),
+        ("c07b2_slash_compact_with_append_1_resume2", [reply(2, 1000)]),
+        ("c07b2_slash_compact_with_append_2_compact", [summary(50)]),
+        ("c07b2_slash_compact_with_append_3_after", [reply(3, 1000)]),
+        ("c07b2_slash_compact_with_append_4_after_without", [reply(4, 1000)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_one_session(name: str, tmp_path: Path) -> None:
+    """Several processes on one session: what each sends depends on what the ones before it left on disk."""
+    first = Capture(CHAINS[name][0][0])
+    stub = Stub(reply(0))
+    processes = world(tmp_path, stub, first)
+    theirs = first.stdout[0]["session_id"]
+    mine = None
+    capture = first
+    for step, replies in CHAINS[name]:
+        stub.replies = replies
+        stub.requests.clear()
+        if not step.startswith("+"):
+            capture = Capture(step)
+        argv = [mine if mine and word == theirs else word for word in capture.argv]
+        if step.startswith("+"):
+            argv[1] = step[1:]
+        got = play(tmp_path, capture, stub, processes, argv=argv)
+        mine = mine or got.events[0]["session_id"]
+        if not step.startswith("+"):
+            compare(capture, got, stub.requests)
+
+
+def test_how_many_recordings_are_covered(capsys: pytest.CaptureFixture[str]) -> None:
+    """Says how many of the recordings of claude are compared, so that a shrinking number is seen."""
+    here = {p.name for p in captures.FOLDER.iterdir() if p.name.startswith("c")}
+    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps}) & here
+    with capsys.disabled():
+        print(f"\nthe fake claude was compared with {len(covered)} of {len(here)} recorded runs")
+    assert len(covered) >= 50
