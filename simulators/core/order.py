@@ -38,6 +38,7 @@ from simulators.core.turn import (
 from simulators.core.wire import Chunk, Head, Headers, Request, WireEvent
 
 Rewrite = Callable[[bytes], bytes]
+PREWARM = ModelTurn(stop="max_tokens", answered_by="prewarm")
 
 
 class Work:
@@ -118,7 +119,9 @@ class Work:
         if failure is not None:
             raise Refused(failure)
         self.counted = counted
-        turn = state.responder.answer(call, n=self.number, chance=self.chance)
+        # `max_tokens: 0` warms the cache and generates nothing: no turn is used up by it.
+        warm = call.max_tokens == 0
+        turn = PREWARM if warm else state.responder.answer(call, n=self.number, chance=self.chance)
         if turn is None:
             raise Refused(self._unmatched(call))
         return self._answer(call, model, found, turn, model.context_window - total)

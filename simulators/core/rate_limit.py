@@ -85,7 +85,7 @@ class RateLimits:
         if self.output and self.output.wait(1, now):
             return _refusal("output_tokens", self.output.limit, self.output.wait(1, now))
         if self.input:
-            if counted > self.input.limit or counted > self.input.level(now) + _DUST:
+            if counted > self.input.level(now) + _DUST:
                 return _refusal("input_tokens", self.input.limit, self.input.wait(counted, now))
             self.input.take(counted, now)
         return None

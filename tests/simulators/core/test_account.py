@@ -34,6 +34,7 @@ def test_what_must_fail_a_test_at_its_end() -> None:
     sim = engine()
     account = sim.account("k").load("turns: [{text: a}, {text: b}]\nfaults: [{kind: busy, on: {call: 9}}]")
     assert account.problems() == ["turns[0]: never used", "turns[1]: never used", "faults[0]: never used"]
+    account.add_fault({"kind": "doubled", "on": {"call": 1}})
     for _ in range(3):
         ask(sim, say("x"))
     assert account.problems() == ["request 3 (/plain): no scripted answer", "faults[0]: never used"]

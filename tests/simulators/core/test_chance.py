@@ -11,6 +11,7 @@ def test_the_same_in_the_same_out_and_in_the_unit_interval() -> None:
 
 def test_seed_number_and_purpose_all_count() -> None:
     assert len({draw(1, 1, "a"), draw(2, 1, "a"), draw(1, 2, "a"), draw(1, 1, "b"), draw(11, 1, "a")}) == 5
+    assert draw(1, 11, "a") != draw(11, 1, "a")
 
 
 def test_one_more_draw_shifts_no_other() -> None:

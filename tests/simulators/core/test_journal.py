@@ -28,6 +28,9 @@ def test_the_oldest_leave_when_bodies_are_too_big_and_the_latest_always_stays() 
     for n, size in enumerate((4, 4, 4, 50), 1):
         journal.add(exchange(n, b"x" * size))
     assert ([e.n for e in journal.exchanges], journal.dropped) == ([4], 3)
+    for n in (5, 6):
+        journal.add(exchange(n, b"x" * 5))
+    assert [e.n for e in journal.exchanges] == [5, 6]
 
 
 def test_it_keeps_a_thousand() -> None:

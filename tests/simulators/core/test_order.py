@@ -148,6 +148,13 @@ class TestTurns:
         sim = loaded("turns: [{text: one two, output_tokens: 900}]")
         assert ask(sim, say("x", max_tokens=5)).body == b'{"text":"one two","stop":"end_turn","output":900}'
 
+    def test_warming_the_cache_uses_no_turn(self) -> None:
+        sim = loaded("turns: [{text: ok}]")
+        warm = say(LONG, max_tokens=0, marks={"0": "5m"})
+        assert ask(sim, warm).body == b'{"text":null,"stop":"max_tokens","output":0}'
+        assert (last(sim)["answered_by"], last(sim)["tokens"]["cache_write_5m"]) == ("prewarm", 2000)
+        assert answered_by(sim, say("x")) == "turns[0]"
+
     def test_max_tokens_and_stop_sequences_end_an_answer(self) -> None:
         sim = loaded("turns: [{text: one two three}, {text: one two three}]")
         assert b'"text":"one two ","stop":"max_tokens"' in ask(sim, say("x", max_tokens=2)).body
