@@ -71,13 +71,14 @@ def misfit(scenario: Scenario, runtime: Runtime) -> str | None:
     return runtime.accepts(scenario)
 
 
-def judge(plan: Plan, evidence: Evidence) -> list[Finding]:
-    """Every check that the scenario asks for, then every invariant."""
+def judge(plan: Plan, evidence: Evidence, *, only: str | None = None) -> list[Finding]:
+    """Every check that the scenario asks for, then every invariant; or the check or invariant of one name."""
     seen = []
     for wanted in plan.expectations:
-        finding = checks.load(wanted.check).look(wanted.params, evidence, wanted.step)
-        seen.append(msgspec.structs.replace(finding, name=wanted.check))
-    return seen + invariants.look(evidence)
+        if only in (None, wanted.check):
+            finding = checks.load(wanted.check).look(wanted.params, evidence, wanted.step)
+            seen.append(msgspec.structs.replace(finding, name=wanted.check))
+    return seen + (invariants.look(evidence) if only is None or only in invariants.names() else [])
 
 
 def outcome(findings: Sequence[Finding], bads: Sequence[KnownBadResult]) -> tuple[str, str | None]:
@@ -102,13 +103,12 @@ def known_bad(change: KnownBad, plan: Plan, kind: Kind, *, seed: int) -> KnownBa
         evidence = play(plan.scenario, runtime, seed=seed, mutate=change.mutate)
     except Failed as error:
         return KnownBadResult(change=change, failed_as_expected=False, by=f"it broke instead: {error}")
-    findings = judge(plan, evidence)
-    named = [seen for seen in findings if seen.name == change.fails]
+    named = [seen for seen in judge(plan, evidence, only=change.fails) if seen.name == change.fails]
     if any(seen.status == "fail" and not seen.empty for seen in named):
         return KnownBadResult(change=change, failed_as_expected=True, by=change.fails)
     if named and all(seen.status == "not_checked" for seen in named):
         return KnownBadResult(change=change, failed_as_expected=None, by=None)
-    others = ", ".join(dict.fromkeys(seen.name for seen in findings if seen.status == "fail"))
+    others = ", ".join(dict.fromkeys(seen.name for seen in judge(plan, evidence) if seen.status == "fail"))
     empty = any(seen.empty for seen in named)
     said = f"{change.fails} looked at nothing" if empty else f"{change.fails} passed" if named else "no such check here"
     return KnownBadResult(change=change, failed_as_expected=False, by=said + (f"; failed: {others}" if others else ""))

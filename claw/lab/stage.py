@@ -32,6 +32,7 @@ class Traffic:
     def __init__(self, simulator: Any, names: Sequence[str], *, limit: int, change: mutations.Change | None) -> None:
         self.simulator, self._names, self._limit, self._change = simulator, tuple(names), limit, change
         self._log: list[tuple[str, Any, dict[str, str]]] = []
+        self._final: dict[int, Exchange] = {}
         self._count = 0
         self.on_overrun: Callable[[], None] = lambda: None
 
@@ -62,11 +63,17 @@ class Traffic:
 
     def exchanges(self, after: int = 0) -> list[Exchange]:
         """Everything that arrived, but the first `after`."""
-        return [
-            exchange.to_dict() | {"n": n, "account": name, "headers": headers}
-            for n, (name, exchange, headers) in enumerate(self._log, 1)
-            if n > after
-        ]
+        return [self._shown(n) for n in range(after + 1, len(self._log) + 1)]
+
+    def _shown(self, n: int) -> Exchange:
+        """The n-th exchange; a final one is made only once, for bodies are large."""
+        if n in self._final:
+            return self._final[n]
+        name, exchange, headers = self._log[n - 1]
+        made = exchange.to_dict() | {"n": n, "account": name, "headers": headers}
+        if exchange.ended is not None:
+            self._final[n] = made
+        return made
 
     def unused(self) -> list[str]:
         """Scripted turns and faults that never came, but those of accounts that allow it."""

@@ -20,7 +20,8 @@ def within_budget(evidence: Evidence) -> Finding:
 
 def exit_is_true(evidence: Evidence) -> Finding:
     """0 exactly when there is an answer and no failure; anything else says that the run failed."""
-    told = [step for step in evidence.prompts("all") if step.outcome and step.outcome.exit is not None]
+    prompts = [step for step in evidence.prompts("all") if step.kind == "prompt"]
+    told = [step for step in prompts if step.outcome and step.outcome.exit is not None]
     if not told:
         return Finding(name="exit_is_true", status="not_checked", saw="no prompt ended with an exit code")
     lies = [lie for lie in map(_lie, told) if lie]
