@@ -62,7 +62,8 @@ Remedy = Callable[[ProviderFailure, Situation, Rules], Decision | None]
 
 def decide(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision:
     """The one place where it is decided how a run goes on after a failed call."""
-    if now.delivered and (now.cli or not rules.retract or not failure.replay_safe):
+    # Shown text can be called back where the setting says so; what a CLI has done cannot.
+    if (now.delivered or not failure.replay_safe) and (now.cli or not rules.retract):
         return _give_up("something was already shown or done, and a repeat would do it twice")
     for remedy in REMEDIES[failure.kind]:
         decision = remedy(failure, now, rules)

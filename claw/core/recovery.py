@@ -249,11 +249,12 @@ def piece_tokens(state: State) -> int:
 
 
 def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
+    """On request that is no failure: the session is as small as it gets, and the result counts no compaction."""
     if trigger == "threshold":
         out.set(skip_threshold=True)
         ask(out)
     elif trigger == "manual":
-        finish_failed(out, FailureKind.BAD_REQUEST, "there is nothing to condense in this session")
+        ending.finish(out, "", "end_turn")
     else:
         finish_failed(
             out, FailureKind.CONTEXT_OVERFLOW, "the conversation does not fit, and nothing of it can be condensed"

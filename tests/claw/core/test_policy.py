@@ -124,7 +124,9 @@ def test_shown_text_is_taken_back_where_that_is_possible() -> None:
     assert decided(K.TRUNCATED, now=shown).action == "retry"
     assert decided(K.TRUNCATED, now=shown, rules=Rules(retract=False)).action == "give_up"
     assert decided(K.TRUNCATED, now=Situation(delivered=True, cli=True)).action == "give_up"
-    assert decided(K.TRUNCATED, now=shown, replay_safe=False).action == "give_up"
+    assert decided(K.TRUNCATED, now=shown, replay_safe=False).action == "retry"
+    assert decided(K.TRUNCATED, rules=Rules(retract=False), replay_safe=False).action == "give_up"
+    assert decided(K.TIMEOUT, now=Situation(cli=True), replay_safe=False).action == "give_up"
 
 
 def test_a_refused_history_is_repaired_once() -> None:

@@ -254,9 +254,6 @@ def test_compaction_on_request_condenses_all_and_asks_nothing_else() -> None:
         ],
     )
     assert len(replay(after.history)) == 1
-    play(
-        long(0), [(TurnStarted(run=RUN, prompt=None), [kept("run_failed"), finished(failure=FailureKind.BAD_REQUEST)])]
-    )
 
 
 def test_stopping_a_compaction_writes_none() -> None:
