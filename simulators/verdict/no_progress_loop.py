@@ -1,4 +1,4 @@
-"""The same tool call with the same result, over and over, in one conversation."""
+"""The same tool call with the same result, over and over, without a word of the user in between."""
 
 from itertools import groupby
 
@@ -11,10 +11,10 @@ ROUNDS = 10  # where OpenClaw's own guard begins to warn
 def look(journal: Journal) -> Verdict:
     longest = 0
     for call in reversed(journal.main):
-        rounds = _rounds(call.items)
-        if not rounds:
+        runs = [(len(list(same)), key[1]) for key, same in groupby(_rounds(call.items))]
+        if not runs:
             continue
-        count, name = max((len(list(same)), key[0]) for key, same in groupby(rounds))
+        count, name = max(runs)
         longest = max(longest, count)
         if count >= ROUNDS:
             why = f"`{name}` was called {count} times in a row with the same arguments and the same result"
@@ -24,7 +24,11 @@ def look(journal: Journal) -> Verdict:
     return "ok", (), f"at most {longest} equal call{'s' if longest > 1 else ''} in a row"
 
 
-def _rounds(items: list[Item]) -> list[tuple[str, ...]]:
-    """(name, arguments, result) of every call that has a result, in order."""
+def _rounds(items: list[Item]) -> list[tuple[int, str, str, str]]:
+    """(prompt, name, arguments, result) of every call that has a result; `prompt` counts what the user has said."""
     results = {back.id: back.text for item in items for back in item.results}
-    return [(use.name, use.arguments, results[use.id]) for item in items for use in item.calls if use.id in results]
+    rounds, prompt = [], 0
+    for item in items:
+        prompt += item.role == "user" and not item.results
+        rounds += [(prompt, use.name, use.arguments, results[use.id]) for use in item.calls if use.id in results]
+    return rounds

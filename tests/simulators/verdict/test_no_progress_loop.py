@@ -26,5 +26,11 @@ def test_something_else_in_between() -> None:
     assert status(Story().ask(DO, *rounds(9), calls("x", name="read"), back("x", "a"), *rounds(9)), CHECK)[0] == "ok"
 
 
+def test_each_prompt_begins_afresh() -> None:
+    """Who is asked for the same thing every day runs the same tool every day."""
+    day = [DO, *rounds(6), says("not yet")]
+    assert status(Story().ask(*day, *day, DO, *rounds(6)), CHECK)[0] == "ok"
+
+
 def test_without_tools_there_is_nothing_to_see() -> None:
     assert status(Story().ask(DO, says("ok"), DO), CHECK)[0] == "not_checked"
