@@ -43,6 +43,7 @@ class PlainDialect:
             "/plain": "generate",
             "/plain/count": "count_tokens",
             "/plain/models": "models",
+            "/plain/other": "other",
         }
         return operations.get(request.path)
 

@@ -1,5 +1,6 @@
 """Documents: YAML 1.2, typed, with errors that name the line and the nearest right word."""
 
+import enum
 from typing import Annotated, Literal
 
 import msgspec
@@ -136,3 +137,49 @@ def test_the_line_of_a_missing_place_is_its_nearest_ancestors() -> None:
 def test_nearest_says_nothing_when_nothing_is_near() -> None:
     assert nearest("truncat", ["truncate", "stall"]) == "truncate"
     assert nearest("zebra", ["truncate", "stall"]) is None
+
+
+def test_a_document_that_nests_without_end_is_refused() -> None:
+    for text in ("- " * 900 + "a", "[" * 5000 + "]" * 5000):
+        with pytest.raises(DocumentError, match=r"nested too deeply|nesting depth"):
+            load_yaml(text, source="x")
+
+
+def test_control_characters_are_refused() -> None:
+    with pytest.raises(DocumentError, match="not YAML: unacceptable character"):
+        load_yaml("a: \x01", source="x")
+
+
+def test_a_constant_that_json_does_not_have_is_a_string_of_yaml() -> None:
+    assert data_of('{"a": NaN}') == {"a": "NaN"}
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Palette(msgspec.Struct, forbid_unknown_fields=True):
+    one: Colour = Colour.RED
+    many: dict[str, list[Colour]] = {}
+    nested: dict[str, dict[str, Fault | None]] = {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("one: gren", "one: `gren` is none of red, green; did you mean `green`?"),
+        ("many: {a: [red], b: [red, geren]}", "many.b[1]: `geren` is none of red, green; did you mean `green`?"),
+        ("nested:\n  a: {x: {kind: k}}\n  b:\n    y: {knd: k}", "x:4: nested.b.y.knd: unknown key `knd`"),
+        ("many: {1: []}", "many: a key is wrong: expected `str`, got `int`"),
+    ],
+)
+def test_keys_of_mappings_are_found(text: str, said: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        convert(load_yaml(text, source="x"), Palette)
+    assert said in str(caught.value)
+
+
+def test_a_sequence_with_a_tag_of_its_own_is_refused() -> None:
+    with pytest.raises(DocumentError, match="a: unknown tag `!mine`"):
+        load_yaml("a: !mine [1]", source="x")

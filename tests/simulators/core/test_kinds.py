@@ -27,6 +27,8 @@ def call(last_user: str = "hello", system: str = "", tools: bool = False, max_to
         (call(system="You are a context summarization assistant."), "summary"),
         (call(system="You are a context summarization assistant.", tools=True), "main"),
         (call(system="Generate a concise, sentence-case title (3-7 words)"), "title"),
+        (call(system="Extract any file paths that this command reads"), "probe"),
+        (call(system="You condense the record of a working session."), "summary"),
         (call("quota", max_tokens=1), "probe"),
         (call("warm", max_tokens=0), "probe"),
     ],

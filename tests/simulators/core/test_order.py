@@ -188,6 +188,13 @@ class TestFaults:
         assert int(ask(sim, None, path="/plain/models").body) > 50
         assert ask(sim, say("x")).status == 400
 
+    def test_a_turns_own_fault_joins_the_accounts(self) -> None:
+        sim = loaded(
+            "turns: [{text: a b c, fault: {kind: doubled}}]\nfaults: [{kind: clipped}, {kind: busy, on: {call: 2}}]"
+        )
+        assert ask(sim, say("x", stream=True)).text.startswith("START ")
+        assert last(sim)["faults"] == ["doubled", "clipped"]
+
     def test_chance_repeats(self) -> None:
         document = "otherwise: echo\nresponder: script\nseed: 5\nfaults: [{kind: busy, on: {probability: 0.5}}]"
         runs = [[ask(sim, say("x")).status for _ in range(20)] for sim in (loaded(document), loaded(document))]
@@ -199,6 +206,12 @@ class TestFaults:
         sim.account("k").add_fault({"kind": "busy", "on": {"call": 2}})
         assert [ask(sim, say("x")).status for _ in range(2)] == [400, 200]
         assert len(sim.account("k").journal) == 3
+
+
+def test_a_service_that_is_not_there() -> None:
+    sim = loaded("responder: echo")
+    assert ask(sim, say("x"), path="/plain/other").status == 404
+    assert last(sim)["answered_by"] == "validation"
 
 
 class TestEnds:

@@ -37,6 +37,12 @@ def test_a_script_may_name_its_accounts() -> None:
     assert "two" in ask(sim, say("hi"), key="spare").text
 
 
+def test_a_parsed_document_serves_unknown_keys_too() -> None:
+    sim = engine()
+    sim.load(sim.parse("turns: [{text: hello}]")[None])
+    assert "hello" in ask(sim, say("hi"), key="new").text
+
+
 def test_a_bad_script_is_refused_whole() -> None:
     sim = engine()
     with pytest.raises(DocumentError):
@@ -47,6 +53,7 @@ def test_a_bad_script_is_refused_whole() -> None:
 def test_paths_that_nobody_serves() -> None:
     sim = engine()
     assert ask(sim, say("hi"), path="/nowhere").status == 404
+    assert ask(sim, say("hi"), path="/nowhere", key=None).status == 404
     assert ask(sim, say("hi"), path="/@/plain", key=None).status == 401
 
 
