@@ -145,9 +145,9 @@ def parse_config(text: str, source: str) -> Config:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, place = str(error).rpartition(" (at line ")
-        line = place.split(",")[0] if what else "1"
-        raise ClawError(f"{source}:{line}: {what or error}") from None
+        what, _, place = str(error).rstrip(")").partition(" (at ")
+        line = place.split(",")[0].removeprefix("line ")
+        raise ClawError(f"{source}:{line if line.isdigit() else len(text.splitlines())}: {what}") from None
     try:
         config = convert_config(data)
     except msgspec.ValidationError as error:

@@ -85,7 +85,7 @@ class Driver:
     async def run(self, state: State, start: TurnStarted) -> Outcome:
         """From the prompt to the outcome. When the task is cancelled the session is closed properly first."""
         if self._run_s:
-            self._begin("deadline", self._deadline(), lambda _: Aborted(reason="timeout", partial=self._partial()))
+            self._begin("deadline", self._deadline, lambda _: Aborted(reason="timeout", partial=self._partial()))
         try:
             state = await self._take(state, start)
             while self._outcome is None:
@@ -114,22 +114,24 @@ class Driver:
             case Emit(type=type, fields=fields):
                 self._watch.emit(type, fields)
             case CallModel(id=id):
-                self._begin(id, self._model.call(command), lambda event: event)
+                self._begin(id, lambda: self._model.call(command), lambda event: event)
             case CallCli(id=id):
-                self._begin(id, self._cli.call(command), lambda event: event)
+                self._begin(id, lambda: self._cli.call(command), lambda event: event)
             case RunTool(id=id):
-                self._begin(id, self._tool(command), lambda result: ToolFinished(id=id, result=result))
+                self._begin(id, lambda: self._tool(command), lambda result: ToolFinished(id=id, result=result))
             case Sleep(id=id, seconds=seconds):
-                self._begin(id, self._clock.sleep(seconds), lambda _: Woke(id=id))
+                self._begin(id, lambda: self._clock.sleep(seconds), lambda _: Woke(id=id))
             case Cancel(target=target):
                 await self._end(target)
             case Finish(outcome=outcome):
                 self._outcome = outcome
 
-    def _begin(self, id: str, work: Coroutine[Any, Any, Any], told: Callable[[Any], Event]) -> None:
+    def _begin(self, id: str, work: Callable[[], Coroutine[Any, Any, Any]], told: Callable[[Any], Event]) -> None:
+        """`work` is only made once the task runs: one that is cancelled before leaves no coroutine behind."""
+
         async def perform() -> None:
             try:
-                event = told(await work)
+                event = told(await work())
             except Exception as error:
                 self._crash = error
                 event = Aborted()
