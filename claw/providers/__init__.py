@@ -34,5 +34,5 @@ def load(name: str) -> Adapter:
 
         near = get_close_matches(name, names(), n=1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise ClawError(f"there is no provider `{name}`{hint} known: {', '.join(names())}")
+        raise ClawError(f"there is no provider `{name}`{hint}. Known: {', '.join(names())}")
     return cast(Adapter, import_module(f"{__name__}.{name.replace('-', '_')}"))

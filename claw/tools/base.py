@@ -145,4 +145,4 @@ def pick(tools: Mapping[str, Tool], name: str) -> Tool:
 
     near = get_close_matches(name, tools, n=1)
     hint = f"; did you mean `{near[0]}`?" if near else ""
-    raise ClawError(f"there is no tool `{name}`{hint} known: {', '.join(sorted(tools))}")
+    raise ClawError(f"there is no tool `{name}`{hint}. Known: {', '.join(sorted(tools))}")
