@@ -1,12 +1,16 @@
 """pytest fixtures that put any code under test before the simulators.
 
-`claw_sim` serves the providers and sets the environment variables that SDKs and CLIs read; `claw_time` runs code under
-virtual time; `@pytest.mark.claw(turns=[…])` loads an account document. Nothing heavy is imported before it is used.
+`claw_sim` serves the providers and sets the environment variables that SDKs and CLIs read; `claw_cli` puts the CLI
+fakes on PATH; `claw_time` runs code under virtual time; `@pytest.mark.claw(turns=[…])` loads an account document.
+Nothing heavy is imported before it is used.
 """
 
 import hashlib
 import inspect
+import json
+import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -14,6 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from simulators import Simulator
     from simulators.core.account import Account
+    from simulators.shells.cli_processes import FakeProcesses
     from simulators.shells.serving import ServedOnThread
     from simulators.shells.virtual_time import VirtualClock
     from simulators.verdict import Finding
@@ -140,6 +145,42 @@ class ClawTime:
         self.clock.advance(seconds)
 
 
+class ClawCli:
+    """The CLI fakes as one test sees them: commands in `folder`, which is first on PATH, with a `home` of their own."""
+
+    def __init__(self, folder: Path, home: Path, setenv: Callable[[str, str], None], sim: "Any") -> None:
+        self.folder, self.home = folder, home
+        self._setenv, self._sim = setenv, sim
+        self._document: dict[str, Any] = {}
+        self._processes: Any = None
+
+    def configure(self, document: Mapping[str, Any] | None = None, /, **keys: Any) -> "ClawCli":
+        """Set keys of the fakes' document (`version`, `answer`, `auto_compact_window`, `misbehave`, …) from now on.
+
+        Raises `DocumentError`.
+        """
+        from simulators.cli.config import parse_config
+
+        made = {**self._document, **(document or {}), **keys}
+        config = parse_config(made, source="claw_cli")
+        self._document = made
+        self._setenv("CLAW_FAKE_CONFIG", json.dumps(made))
+        if self._processes is not None:
+            self._processes.config = config
+        return self
+
+    @property
+    def processes(self) -> "FakeProcesses":
+        """The same fakes in process, for code that takes a port to start programs with. They ask `claw_sim`."""
+        if self._processes is None:
+            from simulators.shells.cli_processes import FakeProcesses
+
+            if self._sim is None:
+                raise pytest.UsageError("claw_cli.processes needs the fixture claw_sim, which answers the fakes")
+            self._processes = FakeProcesses(self._sim.simulator, config=self._document)
+        return self._processes  # type: ignore[no-any-return]
+
+
 def _document(document: Any, keys: Mapping[str, Any]) -> Any:
     """An account document out of what `.script()` or the marker was given."""
     if isinstance(document, Sequence) and not isinstance(document, str | bytes):
@@ -183,6 +224,29 @@ def claw_time() -> ClawTime:
     from simulators.shells.virtual_time import VirtualClock
 
     return ClawTime(VirtualClock())
+
+
+@pytest.fixture
+def claw_cli(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClawCli:
+    """The CLI fakes (`claude`) on PATH, with a HOME that is this test's alone.
+
+    They ask whatever their base-URL variable points at, which `claw_sim` sets; without it they answer by themselves.
+    """
+    from simulators.cli.start import BASE_URLS
+    from simulators.shells import shims
+
+    folder, home = tmp_path / "claw-cli" / "bin", tmp_path / "claw-cli" / "home"
+    home.mkdir(parents=True)
+    shims.install(folder)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("CLAW_FAKE_CONFIG", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if "claw_sim" not in request.fixturenames:
+        for name in BASE_URLS.values():
+            monkeypatch.delenv(name, raising=False)
+    sim = request.getfixturevalue("claw_sim") if "claw_sim" in request.fixturenames else None
+    return ClawCli(folder, home, monkeypatch.setenv, sim)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -43,19 +42,13 @@ def install(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write a small program for each fake into DIR; put DIR first on PATH to use them."""
-    from simulators.cli.config import DEFAULTS
-    from simulators.cli.start import FAKES
+    from simulators.shells import shims
 
     chosen = _versions(version or [])
     if directory.exists() and not directory.is_dir():
         _refuse(f"{directory} is a file; name a folder")
-    written = []
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in FAKES:
-            release = chosen.get(name, DEFAULTS[name])
-            _write_shim(directory / name, name, release)
-            written.append({"name": name, "version": release, "path": str(directory / name)})
+        written = shims.install(directory, chosen)
     except OSError as error:
         _refuse(f"{directory}: {error.strerror or error}")
     if as_json:
@@ -64,15 +57,6 @@ def install(
     for row in written:
         typer.echo(f"{row['path']}  {row['name']} {row['version']}")
     typer.echo(f"Use them with: export PATH={shlex.quote(str(directory.resolve()))}:$PATH")
-
-
-def _write_shim(path: Path, name: str, release: str) -> None:
-    """A shell script that starts the fake with this Python. `-P` keeps a working directory's modules out of it."""
-    command = f"exec {shlex.quote(sys.executable)} -P -m simulators.shells.program {name}@{release}"
-    half = path.with_name(f".{path.name}.new")
-    half.write_text(f'#!/bin/sh\n{command} "$@"\n')
-    half.chmod(0o755)
-    half.replace(path)
 
 
 @app.command("list")
