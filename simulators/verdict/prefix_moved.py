@@ -1,7 +1,8 @@
 """The part of the prompt that providers cache changed, and was paid for again: where, and what it cost.
 
 The place and the tokens are the simulated cache's own account (`cache.miss` of the exchange). Good reasons are left
-out: another model, an entry that expired, a summary or a refused size in between, another conversation.
+out: another model, an entry that expired, a summary or a refused size in between, another conversation, and old
+thinking that the provider itself leaves out of the prompt.
 """
 
 from simulators.core.models import catalogue
@@ -34,6 +35,8 @@ def _moved(journal: Journal, call: Seen) -> bool:
     if not miss or miss.get("vendor_reason") not in MOVED:
         return False
     link = journal.links.get(call.n)
+    if link and link.how == "extends" and miss["level"] == "messages" and not miss["why"].startswith("settings"):
+        return False  # every message was sent as before; it is the provider that leaves old thinking out
     before = link.before if link else _previous(journal, call)
     return before is None or not journal.compacted(before, call)
 

@@ -54,6 +54,17 @@ def test_a_summary_long_ago_is_none() -> None:
     assert status(story, CHECK) == ("bad", (3,))
 
 
+def test_what_the_provider_leaves_out_by_itself_was_not_moved_by_the_client() -> None:
+    """Thinking of earlier turns is dropped by the provider; the messages were sent as before."""
+    gone = miss("messages_changed")
+    gone["cache"]["miss"] |= {"level": "messages", "at": "messages[1].content[0]", "why": "block removed"}
+    assert status(Story().ask(HI).ask(HI, YES, NEXT, **gone), CHECK)[0] == "ok"
+    rewritten = Story().ask(HI, YES, NEXT).ask(HI, says("no?"), NEXT, YES, HI, **gone)
+    assert status(rewritten, CHECK)[0] == "bad"
+    gone["cache"]["miss"]["why"] = "settings changed: default → tool_choice=any"
+    assert status(Story().ask(HI).ask(HI, YES, NEXT, **gone), CHECK)[0] == "bad"
+
+
 def test_side_calls_do_not_count() -> None:
     assert status(Story().ask(HI).ask(HI, kind="title", **miss()).ask(HI, YES, NEXT, **READ), CHECK)[0] == "ok"
 
