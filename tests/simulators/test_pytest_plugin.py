@@ -195,3 +195,27 @@ def test_helpers_are_plain_values(claw_sim) -> None:
     call_provider()
     saved: Any = msgspec.json.decode(msgspec.json.encode(claw_sim.journal))
     assert saved[0]["request"] == ASK
+
+
+def run_claude(*args: str) -> subprocess.CompletedProcess[str]:
+    """Code under test that drives a CLI it finds on PATH."""
+    return subprocess.run(["claude", "-p", *args, "hello"], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.slow
+@pytest.mark.claw(turns=["from the simulator"], otherwise="echo")
+def test_the_clis_on_path_are_fakes_that_call_the_simulator(claw_cli, claw_sim) -> None:
+    assert run_claude().stdout.strip() == "from the simulator"
+    assert claw_sim.journal[0]["path"] == "/v1/messages"
+    assert Path(os.environ["HOME"]) == claw_cli.home
+    assert list(claw_cli.home.rglob("*.jsonl"))
+
+
+@pytest.mark.slow
+def test_fakes_alone_have_providers_of_their_own_and_misbehave(claw_cli) -> None:
+    claw_cli.configure(provider={"turns": [{"text": "alone"}]})
+    assert run_claude().stdout.strip() == "alone"
+    claw_cli.configure(misbehave=[{"kind": "die", "at": "start", "code": 7}])
+    assert run_claude().returncode == 7
+    with pytest.raises(ValueError, match="misbehave"):
+        claw_cli.configure(misbehave=[{"kind": "dye"}])
