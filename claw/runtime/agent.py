@@ -84,9 +84,7 @@ class Agent:
     def steer(self, session: str, text: str) -> bool:
         """Tell the run at work in `session` something; False if there is none."""
         driver = self._active.get(session)
-        if driver is not None:
-            driver.steer(text)
-        return driver is not None
+        return driver is not None and driver.steer(text)
 
     def abort(self, session: str) -> bool:
         """End the run at work in `session`; False if there is none. Its `run` returns with stop `aborted`."""

@@ -69,14 +69,20 @@ class Driver:
         self._context = context
         self._watch = watch
         self._run_s = run_s
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._steered: list[Steered] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._outcome: Outcome | None = None
         self._crash: BaseException | None = None
 
-    def steer(self, text: str) -> None:
-        """A message for the model's next call."""
-        self._events.put_nowait(Steered(text=text))
+    def steer(self, text: str) -> bool:
+        """A message for the model's next call. It is taken before whatever else has come in, so that a run does not
+        end over it; False when the run has ended already."""
+        if self._outcome is not None:
+            return False
+        self._steered.append(Steered(text=text))
+        self._events.put_nowait(None)
+        return True
 
     def abort(self) -> None:
         """End the run; what was said so far is kept."""
@@ -92,7 +98,10 @@ class Driver:
                 event = await self._events.get()
                 if self._crash is not None:
                     raise self._crash
-                state = await self._take(state, event)
+                while self._steered:
+                    state = await self._take(state, self._steered.pop(0))
+                if event is not None:
+                    state = await self._take(state, event)
             return self._outcome
         except asyncio.CancelledError:
             if self._outcome is None:

@@ -39,15 +39,20 @@ class Rests:
 
     def failed(self, command: CallModel, failure: ProviderFailure) -> None:
         now = self._ports.clock.now()
-        self._change(self.book.failed(command.profile, command.request.model, failure, now=now))
+        self._change(self.book.failed(_name(command), command.request.model, failure, now=now))
 
     def succeeded(self, command: CallModel, *, started: float) -> None:
-        self._change(self.book.succeeded(command.profile, command.request.model, started=started))
+        self._change(self.book.succeeded(_name(command), command.request.model, started=started))
 
     def _change(self, book: Book) -> None:
         if book is not self.book:
             self._book = book
             save(self._ports.files, self._file, book)
+
+
+def _name(command: CallModel) -> str:
+    """Of the credential in the book; the environment's has its provider's."""
+    return command.profile or command.provider
 
 
 def split(ref: str) -> tuple[str, str]:

@@ -242,6 +242,8 @@ def test_an_event_of_a_cancelled_or_unknown_command_changes_nothing() -> None:
     tool = ToolFinished(id="of another", result=ToolResultPart("t9", "x"))
     for event in (late, tool, Woke(id="of another"), started()):
         assert step(before, event) == (before, ())
+    busy, _ = play(state(), [(started(), [Persist, CallModel]), (answered("", READ), [Persist, RunTool])])
+    assert step(busy, tool) == (busy, ())
 
 
 def test_costs_and_tokens_are_summed_and_the_context_is_the_last_calls() -> None:
@@ -394,6 +396,36 @@ def test_an_answer_of_another_model_in_between_makes_the_clis_session_stale() ->
     fresh = commands[-1]
     assert isinstance(fresh, CallCli) and not fresh.resume
     assert all(text in fresh.prompt for text in "abcde")
+
+
+def test_a_cli_compacts_its_own_session_on_request() -> None:
+    from claw.core.events import TurnStarted
+    from claw.testing.playbook import RUN
+
+    compact = TurnStarted(run=RUN, prompt=None)
+    play(state(CLI), [(compact, [kept("run_failed"), finished(failure=FailureKind.BAD_REQUEST)])])
+    first, _ = play(
+        state(CLI),
+        [
+            (started("a"), [Persist, Persist, CallCli]),
+            (answered("b", cli=CliReport(session="s1")), [Persist, Persist, Finish]),
+        ],
+    )
+    folded = CliReport(session="s1", compactions=1)
+    play(
+        _next_run(first),
+        [(compact, [CallCli]), (answered("", cli=folded), [kept("cli_compaction"), finished(compactions=1)])],
+    )
+
+
+def test_a_clis_own_figure_of_its_cost_goes_before_ours() -> None:
+    """It counts its side calls too. Without one the tokens are priced."""
+    priced = Target(provider="claude-cli", model="opus", cli=True, price=Price(input=3))
+    for told, cost in ((0.25, 0.25), (0.0, 0.0), (None, 3.0)):
+        report = CliReport(session="s1", total=Usage(input=1_000_000), cost_usd=told)
+        script = [(started("a"), [Persist, Persist, CallCli]), (answered("b", cli=report), [Persist, Persist, Finish])]
+        _, commands = play(state(priced), script)
+        assert commands[-1].outcome.cost_usd == cost  # type: ignore[union-attr]
 
 
 def test_hybrid_coordination_has_a_full_cli_compact_before_the_prompt() -> None:

@@ -102,6 +102,7 @@ def test_output_that_does_not_fit_is_made_smaller_when_that_leaves_room() -> Non
     decision = decided(K.OUTPUT_BUDGET, now=now, tokens=156_321, limit=200_000)
     assert (decision.action, decision.max_tokens) == ("lower_max_tokens", 43_679)
     assert decided(K.OUTPUT_BUDGET, now=now).max_tokens == 24_192
+    assert decided(K.OUTPUT_BUDGET, now=Situation(cli=True)).action == "reseed"
     assert decided(K.OUTPUT_BUDGET, now=now, tokens=199_900, limit=200_000).action == "compact"
     assert decided(K.OUTPUT_BUDGET, now=Situation(max_tokens=43_679), tokens=156_321, limit=200_000).action == "compact"
 

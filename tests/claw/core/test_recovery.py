@@ -300,6 +300,20 @@ def test_a_bad_account_leaves_to_another_provider_over_models_of_the_same() -> N
     )
 
 
+def test_the_window_of_a_fallback_is_its_own() -> None:
+    """The first model's small window says nothing about the next one's."""
+    first, second = Target(provider="a", model="1", window=50_000), Target(provider="b", model="2")
+    begun = state(first, second, rules=Rules(compact=False))
+    after, _ = play(
+        begun,
+        [
+            (started(), [Persist, asked(model="1")]),
+            (failed(FailureKind.MODEL_NOT_FOUND), [asked(model="2", max_tokens=32_000)]),
+        ],
+    )
+    assert after.size == 200_000
+
+
 def test_a_refused_history_is_sent_once_more_without_thinking_and_images() -> None:
     before = long(1)
     parts = (ThinkingPart("hm", "sig"), TextPart("yes"))

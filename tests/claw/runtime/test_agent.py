@@ -243,6 +243,25 @@ def test_a_message_to_a_run_at_work_is_seen_by_its_next_call() -> None:
     assert provider.requests[1].messages[-1].text == "be quick"
 
 
+def test_a_message_that_comes_in_with_the_last_answer_is_not_lost() -> None:
+    provider = ScriptedProvider(["first", "second"])
+
+    async def story() -> Any:
+        agent: Agent
+
+        def at_the_end(event: dict[str, Any]) -> None:
+            if event["type"] == "message_end" and len(provider.requests) == 1:
+                assert agent.steer("s", "one more thing")
+            if event["type"] == "run_end":
+                assert not agent.steer("s", "too late")
+
+        agent = an_agent(provider, emit=at_the_end)
+        return await agent.run("x", "s", "/w")
+
+    assert run(story()).reply == "second"
+    assert provider.requests[1].messages[-1].text == "one more thing"
+
+
 def test_a_run_can_be_stopped_and_keeps_what_was_said() -> None:
     provider = ScriptedProvider([Reply(text="half a sentence", stall_s=100)])
     files = MemoryFiles()
