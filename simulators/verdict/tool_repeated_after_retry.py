@@ -12,11 +12,10 @@ from simulators.verdict._reading import Journal, Seen, Verdict
 
 def look(journal: Journal) -> Verdict:
     carrying = [call for call in journal.main if any(item.results for item in call.items)]
-    retried = [group for group in journal.attempts() if any(not call.answered for call in group[:-1])]
     failed = [call for call in carrying if not call.answered]
-    if not carrying or not (retried or failed):
+    if not carrying or all(call.answered for call in journal.main):
         return "not_checked", (), "no request was retried around a tool's run"
-    for verdict in (_two_results(failed, carrying), _asked_again(journal, retried, carrying)):
+    for verdict in (_two_results(failed, carrying), _asked_again(journal, carrying)):
         if verdict is not None:
             return verdict
     return "ok", [call.n for call in failed], f"{len(failed)} failures after a tool had run, none ran it again"
@@ -48,8 +47,8 @@ def _ran_again(before: Result, after: Result) -> bool:
     return not (len(after.text) < len(before.text) and before.text.startswith(start))  # cut down is not run again
 
 
-def _asked_again(journal: Journal, retried: Sequence[Sequence[Seen]], carrying: Sequence[Seen]) -> Verdict | None:
-    for group in retried:
+def _asked_again(journal: Journal, carrying: Sequence[Seen]) -> Verdict | None:
+    for group in journal.attempts():
         asked = group[0]
         if asked.kind not in ("main", None):
             continue
@@ -75,7 +74,7 @@ def _ran_first(following: Sequence[Item]) -> list[Call]:
 def _interrupted(journal: Journal, group: Sequence[Seen], first: Seen, second: Seen) -> bool:
     """In one request: both answers to a question asked twice. In two: a failure, then the question again, between."""
     if first.n == second.n:
-        return True
+        return any(not call.answered for call in group[:-1])
     between = [call for call in journal.main if first.n <= call.n < second.n and call.key == first.key]
     again = [call for call in group if first.n < call.n < second.n]
     return bool(again) and any(not call.answered for call in between if call.n < again[0].n)

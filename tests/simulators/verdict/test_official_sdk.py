@@ -23,7 +23,7 @@ def journal(script: str, prompts: int = 1, **options: Any) -> list[dict[str, Any
             messages.append({"role": "user", "content": f"question {n}"})
             try:
                 answer = await client.messages.create(
-                    model="claude-sonnet-4-5",
+                    model="claude-opus-5-5",
                     max_tokens=100,
                     messages=messages,
                     system="Answer in one word.",
