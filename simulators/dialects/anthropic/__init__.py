@@ -1,11 +1,11 @@
 """The Anthropic Messages API, versions 2023-06-01 and 2026-10-21.
 
-Reading: `shape` (fields and types), `rules`, `markers` and `conversation` (what the API refuses), `render` (the prompt
-as blocks). Writing: `encode`, `failures`, `headers`, `catalogue`. What a model can do stands in `gates`.
+Reading: `reading` (bytes), `shape` (fields and types), `messages` (one message), `rules`, `markers` and `conversation`
+(what the API refuses), `render` and `prompt` (the prompt as blocks). Writing: `encode`, `failures`, `headers`,
+`catalogue`. What a model can do stands in `gates`.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,25 +14,28 @@ from simulators.core.turn import Failure, ModelCall, ModelInfo, ModelTurn, Opera
 from simulators.core.wire import Chunk, Headers, Request
 from simulators.dialects.anthropic import catalogue, encode, failures, headers
 from simulators.dialects.anthropic.beta import check_beta
-from simulators.dialects.anthropic.gates import gates
+from simulators.dialects.anthropic.gates import Gates, gates
 from simulators.dialects.anthropic.markers import ttl_of
+from simulators.dialects.anthropic.messages import Known, know
 from simulators.dialects.anthropic.notes import Notes
+from simulators.dialects.anthropic.prompt import instructions, last_words, prompt_blocks
+from simulators.dialects.anthropic.reading import Memo, decode_message, open_body
 from simulators.dialects.anthropic.refusal import refuse
-from simulators.dialects.anthropic.render import declared_tools, instructions, last_words, render, settings
+from simulators.dialects.anthropic.render import declared_tools, settings
 from simulators.dialects.anthropic.rules import check_rules
-from simulators.dialects.anthropic.shape import check_shape
+from simulators.dialects.anthropic.shape import check_count, check_message, check_shape
 from simulators.dialects.anthropic.signature import check_signatures
 
-_decode = msgspec.json.Decoder().decode
 _OLD_VERSION = "2023-06-01"
-_BYTE = re.compile(r" \(byte (\d+)\)$")
-_LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 
 class Anthropic:
-    """Implements `simulators.core.turn.Dialect`."""
+    """Implements `simulators.core.turn.Dialect`. What it remembers of messages changes how fast it reads, no answer."""
 
     name = "anthropic"
+
+    def __init__(self) -> None:
+        self._memo = Memo()
 
     def route(self, request: Request) -> Operation | None:
         """`/v1/messages…` is always this vendor's; `/v1/models` with one of its headers."""
@@ -74,13 +77,43 @@ class Anthropic:
             return ModelCall(
                 dialect=self.name, operation=operation, model=name, headers=request.headers, private=Notes(model=info)
             )
-        body = _json(request.body)
+        return self._parse_messages(request, operation, models)
+
+    def _parse_messages(self, request: Request, operation: Operation, models: Mapping[str, ModelInfo]) -> ModelCall:
+        body, raw = open_body(request.body)
         beta = check_beta(request)
+        old_version = (request.header("anthropic-version") or _OLD_VERSION) <= _OLD_VERSION
         counting = operation == "count_tokens"
-        sampling = (request.header("anthropic-version") or _OLD_VERSION) <= _OLD_VERSION
-        check_shape(body, beta=beta, counting=counting, sampling=sampling)
+        # Only the size of images depends on the model, and an unknown one is refused before that matters.
+        named = models.get(body.get("model", "")) if type(body) is dict and type(body.get("model")) is str else None
+        can = gates(named) if named is not None else Gates()
+        known: list[Known] = []
+
+        def check_messages() -> None:
+            if raw is None:
+                check_count(body["messages"])
+            else:
+                known.extend(self._read(raw, request.body, can))
+                body["messages"] = [one.message for one in known]
+                check_count(body["messages"])
+
+        check_shape(body, check_messages, beta=beta, counting=counting, sampling=old_version)
         info = _resolve(body["model"], models)
-        return _translate(body, request, operation, info, sampling=sampling)
+        check_rules(body, known, info, can, counting=counting, old_version=old_version)
+        return _translate(body, known, request, operation, info, can)
+
+    def _read(self, raw: Sequence[bytes], data: bytes, can: Gates) -> Iterator[Known]:
+        """Each message: as it is remembered, or read and remembered."""
+        memo, edge = self._memo, can.image_edge
+        for index, one in enumerate(raw):
+            key = (index, edge, one)
+            found = memo.get(key)
+            if found is None:
+                message = decode_message(one, data)
+                check_message(message, index)
+                found = know(message, index, can)
+                memo.put(key, found)
+            yield found
 
     def encode_stream(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
         return encode.encode_stream(call, turn, tokens, stamp)
@@ -117,23 +150,6 @@ class Anthropic:
 DIALECT = Anthropic()
 
 
-def _json(body: bytes) -> Any:
-    try:
-        return _decode(body)
-    except msgspec.DecodeError as error:
-        # The API words these as its JSON parser does, with line, column and character.
-        said = str(error)
-        if lone := _LONE_SURROGATE.search(body):
-            reason, at = "no low surrogate in string", lone.start()
-        elif found := _BYTE.search(said):
-            reason, at = said[: found.start()].removeprefix("JSON is malformed: "), int(found[1])
-        else:
-            reason, at = "unexpected end of data", len(body)
-        line = body.count(b"\n", 0, at) + 1
-        column = at - (body.rfind(b"\n", 0, at) + 1) + 1
-        refuse(f"The request body is not valid JSON: {reason}: line {line} column {column} (char {at})")
-
-
 def _resolve(name: str, models: Mapping[str, ModelInfo]) -> ModelInfo:
     info = models.get(name)
     if info is None or not catalogue.served(info):
@@ -142,14 +158,18 @@ def _resolve(name: str, models: Mapping[str, ModelInfo]) -> ModelInfo:
 
 
 def _translate(
-    body: dict[str, Any], request: Request, operation: Operation, info: ModelInfo, *, sampling: bool
+    body: dict[str, Any],
+    messages: Sequence[Known],
+    request: Request,
+    operation: Operation,
+    info: ModelInfo,
+    can: Gates,
 ) -> ModelCall:
-    can = gates(info)
-    check_rules(body, info, can, counting=operation == "count_tokens", old_version=sampling)
-    blocks = render(body, can)
-    check_signatures(body, blocks, can)
+    blocks = prompt_blocks(body, messages, can)
+    check_signatures(messages, blocks, can)
     said = (body.get("thinking") or {}).get("display")
-    last_user, results = last_words(body)
+    last_user, results = last_words(messages)
+    cites, images = any(known.cites for known in messages), any(known.images for known in messages)
     return ModelCall(
         dialect="anthropic",
         operation=operation,
@@ -158,9 +178,9 @@ def _translate(
         max_tokens=body.get("max_tokens"),
         stop_sequences=tuple(body.get("stop_sequences") or ()),
         blocks=blocks,
-        settings=settings(body, can, blocks),
+        settings=settings(body, can, cites=cites, images=images),
         automatic_breakpoint=ttl_of(body.get("cache_control")),
-        system=instructions(body),
+        system=instructions(body, messages),
         last_user=last_user,
         tools=declared_tools(body),
         tool_choice=_tool_choice(body),

@@ -1,126 +1,79 @@
 """Checks of the messages: content that is there, tool calls and their results in pairs, thinking, system entries."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulators.dialects.anthropic.gates import Gates
-from simulators.dialects.anthropic.media import check_image
+from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.refusal import refuse
 
-_THINKING = ("thinking", "redacted_thinking")
+_PAUSED = ("server_tool_use", "mcp_tool_use", "compaction")
 
 
-def check_conversation(body: dict[str, Any], gates: Gates, *, old_version: bool) -> None:
+def check_conversation(body: dict[str, Any], messages: Sequence[Known], gates: Gates, *, old_version: bool) -> None:
     """Refuse what cannot be a conversation with this model. `old_version`: the rules of 2023-06-01."""
-    messages = body["messages"]
     if not old_version:
         _check_moved(messages)
     _check_roles(messages, gates)
-    _check_content(body)
+    _check_content(body, messages)
     _check_pairs(messages)
     _check_last(messages, gates)
     if (body.get("thinking") or {}).get("type") == "enabled":
         _check_manual_thinking(messages)
 
 
-def _check_roles(messages: list[dict[str, Any]], gates: Gates) -> None:
+def _check_moved(messages: Sequence[Known]) -> None:
+    """What version 2026-10-21 no longer takes (its migration notes; the words are not recorded)."""
+    for index, known in enumerate(messages):
+        content = known.message["content"]
+        if type(content) is str:
+            continue
+        for position, block in enumerate(content):
+            path = f"messages.{index}.content.{position}"
+            if block["type"] == "document" and known.role == "assistant":
+                refuse(f"{path}: `document` blocks are not permitted in `assistant` messages")
+            if block["type"] == "text" and known.role == "user" and block.get("citations"):
+                refuse(f"{path}.text.citations: citations are not permitted in `user` messages")
+
+
+def _check_roles(messages: Sequence[Known], gates: Gates) -> None:
     """`role: system` inside messages: on some models, never first, after a user turn, last or before an assistant."""
-    for index, message in enumerate(messages):
-        if message["role"] != "system":
+    for index, known in enumerate(messages):
+        if known.role != "system":
             continue
         if not gates.mid_system:
             refuse("role 'system' is not supported on this model")
-        before = messages[index - 1]["role"] if index else None
-        if before is None or (before == "assistant" and not _ends_in_server_result(messages[index - 1])):
+        before = messages[index - 1] if index else None
+        if before is None or (before.role == "assistant" and not before.last_kind.endswith("_tool_result")):
             refuse(
                 f"messages.{index}: role 'system' must follow a 'user' message or an 'assistant' message ending in a "
                 "server tool result"
             )
-        if index + 1 < len(messages) and messages[index + 1]["role"] == "user":
+        if index + 1 < len(messages) and messages[index + 1].role == "user":
             refuse(f"messages.{index}: role 'system' must precede an 'assistant' message")
 
 
-def _check_moved(messages: list[dict[str, Any]]) -> None:
-    """What version 2026-10-21 no longer takes (its migration notes; the words are not recorded)."""
-    for index, message in enumerate(messages):
-        if type(message["content"]) is str:
-            continue
-        for position, block in enumerate(message["content"]):
-            path = f"messages.{index}.content.{position}"
-            if block["type"] == "document" and message["role"] == "assistant":
-                refuse(f"{path}: `document` blocks are not permitted in `assistant` messages")
-            if block["type"] == "text" and message["role"] == "user" and block.get("citations"):
-                refuse(f"{path}.text.citations: citations are not permitted in `user` messages")
-
-
-def _ends_in_server_result(message: dict[str, Any]) -> bool:
-    content = message["content"]
-    if type(content) is str or not content:
-        return False
-    kind: str = content[-1]["type"]
-    return kind.endswith("_tool_result")
-
-
-def _check_content(body: dict[str, Any]) -> None:
+def _check_content(body: dict[str, Any], messages: Sequence[Known]) -> None:
     system = body.get("system")
-    if type(system) is list:
-        for block in system:
-            if not block["text"]:
-                refuse("system: text content blocks must be non-empty")
-    messages = body["messages"]
+    if type(system) is list and not all(block["text"] for block in system):
+        refuse("system: text content blocks must be non-empty")
     final = len(messages) - 1
     images = 0
-    for index, message in enumerate(messages):
-        content, role = message["content"], message["role"]
-        if role == "system":
-            continue  # real clients send empty ones after a compaction
-        if not content:
-            if role == "user" or index != final:
-                refuse(
-                    f"messages.{index}: all messages must have non-empty content except for the optional final "
-                    "assistant message"
-                )
-        elif type(content) is str:
-            _check_text(content)
-        else:
-            for position, block in enumerate(content):
-                kind = block["type"]
-                if kind == "text":
-                    _check_text(block["text"])
-                elif kind == "image":
-                    images += 1
-                    check_image(block, f"messages.{index}.content.{position}")
-                elif kind == "tool_result":
-                    images += _check_result(block, f"messages.{index}.content.{position}")
+    for index, known in enumerate(messages):
+        # Real clients send empty system entries after a compaction.
+        if known.empty and (known.role == "user" or (known.role == "assistant" and index != final)):
+            refuse(
+                f"messages.{index}: all messages must have non-empty content except for the optional final "
+                "assistant message"
+            )
+        if known.problem:
+            refuse(known.problem)
+        images += known.images
     if images > 600:
         refuse(f"messages: too many images: {images} > 600")
 
 
-def _check_text(text: str) -> None:
-    if not text:
-        refuse("messages: text content blocks must be non-empty")
-    if text.isspace():
-        refuse("messages: text content blocks must contain non-whitespace text")
-
-
-def _check_result(block: dict[str, Any], path: str) -> int:
-    """The inside of a `tool_result`; the number of images in it."""
-    content = block.get("content")
-    if not content:
-        if block.get("is_error"):
-            refuse(f"{path}: content cannot be empty if `is_error` is true")
-        return 0
-    images = 0
-    if type(content) is list:
-        for position, part in enumerate(content):
-            if part["type"] == "text" and not part["text"]:
-                refuse("messages: text content blocks must be non-empty")
-            elif part["type"] == "image":
-                images += 1
-                check_image(part, f"{path}.tool_result.content.{position}")
-    return images
-
-
-def _check_pairs(messages: list[dict[str, Any]]) -> None:
+def _check_pairs(messages: Sequence[Known]) -> None:
     """Every `tool_use` is answered in the very next user turn, before anything else; nothing else is answered.
 
     Consecutive messages of one role are one turn.
@@ -130,30 +83,29 @@ def _check_pairs(messages: list[dict[str, Any]]) -> None:
     unanswered: list[str] = []
     calls_at = 0
     previous = ""
-    for index, message in enumerate(messages):
-        role, content = message["role"], message["content"]
+    for index, known in enumerate(messages):
+        role = known.role
         if role == "system":
             continue
-        blocks = content if type(content) is list else ()
         if role == "assistant":
             if previous != "assistant":
                 _require_answers(unanswered, calls_at)
                 calls = set()
-            for block in blocks:
-                if block["type"] == "tool_use":
-                    if block["id"] in seen:
+            if known.calls:
+                calls_at = index
+                for call in known.calls:
+                    if call in seen:
                         refuse("messages: `tool_use` ids must be unique", kind="poisoned_history")
-                    seen.add(block["id"])
-                    calls.add(block["id"])
-                    unanswered.append(block["id"])
-                    calls_at = index
+                    seen.add(call)
+                    calls.add(call)
+                    unanswered.append(call)
         else:
-            for position, block in enumerate(blocks):
-                if block["type"] == "tool_result":
-                    _take_result(block["tool_use_id"], calls, unanswered, f"messages.{index}.content.{position}")
-                elif unanswered:
+            other = known.first_other
+            for position, call in known.results:
+                if unanswered and other is not None and other < position:
                     _require_answers(unanswered, calls_at)
-            if type(content) is str:
+                _take_result(call, calls, unanswered, f"messages.{index}.content.{position}")
+            if other is not None:
                 _require_answers(unanswered, calls_at)
         previous = role
     _require_answers(unanswered, calls_at)
@@ -175,52 +127,44 @@ def _take_result(answered: str, calls: set[str], unanswered: list[str], path: st
     unanswered.remove(answered)
 
 
-def _require_answers(open_calls: list[str], index: int) -> None:
-    if open_calls:
+def _require_answers(unanswered: list[str], index: int) -> None:
+    if unanswered:
         refuse(
             f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-            f"{', '.join(open_calls)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
+            f"{', '.join(unanswered)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
             "message.",
             kind="poisoned_history",
         )
 
 
-def _check_last(messages: list[dict[str, Any]], gates: Gates) -> None:
+def _check_last(messages: Sequence[Known], gates: Gates) -> None:
+    """A final assistant message is a prefill, unless it is a paused turn that is sent back to be continued."""
     last = messages[-1]
-    if last["role"] != "assistant":
-        return
-    content = last["content"]
-    if type(content) is list and content and content[-1]["type"] in ("server_tool_use", "mcp_tool_use", "compaction"):
-        return  # a paused turn that is sent back to be continued is no prefill
-    if type(content) is list and content and _ends_in_server_result(last):
+    if last.role != "assistant" or last.last_kind in _PAUSED or last.last_kind.endswith("_tool_result"):
         return
     if not gates.prefill:
         refuse("This model does not support assistant message prefill. The conversation must end with a user message.")
+    content = last.message["content"]
     text = content if type(content) is str else content[-1].get("text", "") if content else ""
     if text and text[-1].isspace():
         refuse("messages: final assistant content cannot end with trailing whitespace")
 
 
-def _check_manual_thinking(messages: list[dict[str, Any]]) -> None:
+def _check_manual_thinking(messages: Sequence[Known]) -> None:
     """With a thinking budget, the assistant turn before the last tool results must begin with its thinking."""
-    if messages[-1]["role"] != "user" or type(messages[-1]["content"]) is str:
-        return
-    if not any(block["type"] == "tool_result" for block in messages[-1]["content"]):
+    if messages[-1].role != "user" or not messages[-1].results:
         return
     for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message["role"] != "assistant":
+        known = messages[index]
+        if known.role != "assistant" or (index and messages[index - 1].role == "assistant"):
             continue
-        if index and messages[index - 1]["role"] == "assistant":
-            continue
-        first = message["content"][0]["type"] if type(message["content"]) is list and message["content"] else "text"
-        if first not in _THINKING:
+        if known.first_kind not in ("thinking", "redacted_thinking"):
             refuse(
-                f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
-                "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding "
-                "the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks "
-                "from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation "
-                "at https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
+                f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                f"`{known.first_kind}`. When `thinking` is enabled, a final `assistant` message must start with a "
+                "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you "
+                "include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please "
+                "consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
                 kind="poisoned_history",
             )
         return

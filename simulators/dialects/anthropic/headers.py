@@ -19,9 +19,11 @@ _UNLIMITED = {"requests": 4_000, "input_tokens": 2_000_000, "output_tokens": 400
 def answer_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
     """`limits`: for requests, input_tokens and output_tokens each an object with `limit`, `remaining` and `reset`
     (Unix seconds). Remaining tokens are rounded to thousands; `tokens` shows the limit that is nearest."""
+    organization = stamp.organization or _NO_ORGANIZATION
     mine = (
         ("request-id", request_id(stamp)),
-        ("anthropic-organization-id", stamp.organization or _NO_ORGANIZATION),
+        ("anthropic-organization-id", organization),
+        ("anthropic-workspace-id", f"wrkspc_01{organization.replace('-', '')[:22]}"),
     )
     if not limits:
         return mine + _unlimited(rfc3339(stamp.now))

@@ -10,7 +10,6 @@ import struct
 from typing import Any
 
 from simulators.dialects.anthropic.gates import Gates
-from simulators.dialects.anthropic.refusal import refuse
 
 _MAX_SIDE = 8000
 _MAX_BYTES = 10 * 1024 * 1024
@@ -19,24 +18,25 @@ _UNKNOWN_EDGE = 1024  # an image behind a URL or a file id, which is never fetch
 _PAGE_TOKENS = 2000  # a page of a PDF: its text and its picture
 
 
-def check_image(block: dict[str, Any], path: str) -> None:
-    """Refuse an image that the API would not take."""
+def image_problem(block: dict[str, Any], path: str) -> str | None:
+    """Why the API would not take this image block, None if it would."""
     source = block["source"]
     if source["type"] != "base64":
-        return
+        return None
     data = source["data"]
     size = len(data) * 3 // 4
     if size > _MAX_BYTES:
-        refuse(
+        return (
             f"{path}.image.source.base64: image exceeds {_MAX_BYTES // 2**20} MB maximum: {size} bytes > "
             f"{_MAX_BYTES} bytes"
         )
     width, height = image_size(data) or (0, 0)
     if max(width, height) > _MAX_SIDE:
-        refuse(
+        return (
             f"{path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size: "
             f"{_MAX_SIDE} pixels"
         )
+    return None
 
 
 def image_tokens(source: dict[str, Any], gates: Gates) -> int:

@@ -22,16 +22,9 @@ _BILLING_LINE = "x-anthropic-billing-header:"
 _DIGEST = 16
 
 
-def render(body: dict[str, Any], gates: Gates) -> tuple[Block, ...]:
-    """All blocks of a request whose shape has been checked."""
-    blocks = [*_tools(body), *_system(body)]
-    messages = body["messages"]
-    start = _after_compaction(messages)
-    thinking_from = 0 if gates.keeps_thinking else _last_prompt(messages)
-    for index in range(start[0], len(messages)):
-        first = start[1] if index == start[0] else 0
-        _message(blocks, messages[index], index, first, gates, index >= thinking_from)
-    return tuple(blocks)
+def leading_blocks(body: dict[str, Any]) -> list[Block]:
+    """The blocks of tools and system."""
+    return [*_tools(body), *_system(body)]
 
 
 def _tools(body: dict[str, Any]) -> Iterator[Block]:
@@ -70,33 +63,28 @@ def _system(body: dict[str, Any]) -> Iterator[Block]:
         )
 
 
-def _message(
-    blocks: list[Block], message: dict[str, Any], index: int, first: int, gates: Gates, thinking: bool
-) -> None:
+def message_blocks(message: dict[str, Any], index: int, gates: Gates) -> tuple[Block, ...]:
+    """The blocks of message `index`, all of them; empty text is none."""
     content: Any = message["content"]
     role = message["role"]
     salt = role.encode()
-    if isinstance(content, str):
-        if content:
-            blocks.append(
-                Block(
-                    level="messages",
-                    path=f"messages[{index}].content[0]",
-                    kind="text",
-                    role=role,
-                    digest=_digest(salt, b"\0text\0", content.encode()),
-                    text=content,
-                    opens_message=True,
-                )
-            )
-        return
-    opens = True
-    for position in range(first, len(content)):
-        block = content[position]
-        kind = block["type"]
-        if not thinking and kind in ("thinking", "redacted_thinking"):
-            continue
-        known, identity, counted = _MAKERS.get(kind, _other)(block, gates)
+    if type(content) is str:
+        if not content:
+            return ()
+        return (
+            Block(
+                level="messages",
+                path=f"messages[{index}].content[0]",
+                kind="text",
+                role=role,
+                digest=_digest(salt, b"\0text\0", content.encode()),
+                text=content,
+                opens_message=True,
+            ),
+        )
+    blocks: list[Block] = []
+    for position, block in enumerate(content):
+        known, identity, counted = _MAKERS.get(block["type"], _other)(block, gates)
         blocks.append(
             Block(
                 level="messages",
@@ -105,11 +93,11 @@ def _message(
                 role=role,
                 digest=_digest(salt, *identity),
                 ttl=ttl_of(block.get("cache_control")),
-                opens_message=opens,
+                opens_message=position == 0,
                 **counted,
             )
         )
-        opens = False
+    return tuple(blocks)
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -186,30 +174,7 @@ _MAKERS: dict[str, Callable[[dict[str, Any], Gates], _Made]] = {
 }
 
 
-def _after_compaction(messages: list[dict[str, Any]]) -> tuple[int, int]:
-    """Message and block where the prompt begins: at the last compaction that did not fail."""
-    for index in range(len(messages) - 1, -1, -1):
-        content = messages[index]["content"]
-        if messages[index]["role"] == "assistant" and type(content) is list:
-            for position in range(len(content) - 1, -1, -1):
-                block = content[position]
-                if block["type"] == "compaction" and block.get("content"):
-                    return index, position
-    return 0, 0
-
-
-def _last_prompt(messages: list[dict[str, Any]]) -> int:
-    """The last user message that is no tool result: where older models begin to keep thinking."""
-    for index in range(len(messages) - 1, -1, -1):
-        content = messages[index]["content"]
-        if messages[index]["role"] == "user" and (
-            type(content) is str or not any(block["type"] == "tool_result" for block in content)
-        ):
-            return index
-    return 0
-
-
-def settings(body: dict[str, Any], gates: Gates, blocks: tuple[Block, ...]) -> dict[str, str]:
+def settings(body: dict[str, Any], gates: Gates, *, cites: bool, images: bool) -> dict[str, str]:
     """What changes the prompt without being text, by the level from which it does (documentation of the prompt cache:
     what invalidates it). A default said aloud equals the default."""
     system: list[str] = []
@@ -219,7 +184,7 @@ def settings(body: dict[str, Any], gates: Gates, blocks: tuple[Block, ...]) -> d
             system.append(kind)
     if body.get("speed") == "fast":
         system.append("speed=fast")
-    if any(_cites(message) for message in body["messages"]):
+    if cites:
         system.append("citations")
     said: list[str] = []
     choice = body.get("tool_choice") or {}
@@ -227,7 +192,7 @@ def settings(body: dict[str, Any], gates: Gates, blocks: tuple[Block, ...]) -> d
         said.append(f"tool_choice={choice['type']}{':' + choice['name'] if 'name' in choice else ''}")
     if choice.get("disable_parallel_tool_use"):
         said.append("disable_parallel_tool_use")
-    if any(block.images for block in blocks):
+    if images:
         said.append("images")
     thinking = body.get("thinking") or {"type": "adaptive" if gates.thinks_unasked else "disabled"}
     if thinking["type"] != ("adaptive" if gates.thinks_unasked else "disabled"):
@@ -245,64 +210,8 @@ def settings(body: dict[str, Any], gates: Gates, blocks: tuple[Block, ...]) -> d
     return found
 
 
-def _cites(message: dict[str, Any]) -> bool:
-    content = message["content"]
-    return type(content) is list and any(
-        block["type"] in ("document", "search_result") and (block.get("citations") or {}).get("enabled")
-        for block in content
-    )
-
-
 def declared_tools(body: dict[str, Any]) -> tuple[ToolDecl, ...]:
     """The client tools on offer, with their schemas."""
     return tuple(
         ToolDecl(tool["name"], tool["input_schema"]) for tool in body.get("tools") or () if "input_schema" in tool
     )
-
-
-def instructions(body: dict[str, Any]) -> str:
-    """The system prompt and the system entries among the messages, a line apart."""
-    system: Any = body.get("system") or ""
-    parts = [system] if type(system) is str else [block["text"] for block in system]
-    parts += [text_of(message["content"]) for message in body["messages"] if message["role"] == "system"]
-    return "\n".join(part for part in parts if part)
-
-
-def text_of(content: Any) -> str:
-    """The text of a message, blocks a line apart."""
-    if isinstance(content, str):
-        return content
-    return "\n".join([block["text"] for block in content if block["type"] == "text"])
-
-
-def last_words(body: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Text of the last user message ("" if it brings tool results), and the names of the tools it brings results of."""
-    messages = body["messages"]
-    for index in range(len(messages) - 1, -1, -1):
-        content = messages[index]["content"]
-        if messages[index]["role"] != "user":
-            if messages[index]["role"] == "assistant":
-                return "", ()
-            continue
-        if type(content) is str:
-            return content, ()
-        ids = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
-        if not ids:
-            return text_of(content), ()
-        names = _called_names(messages[:index])
-        return "", tuple(names.get(call, "") for call in ids)
-    return "", ()
-
-
-def _called_names(messages: list[dict[str, Any]]) -> dict[str, str]:
-    """id → tool name of the calls in the last assistant turn."""
-    names: dict[str, str] = {}
-    for message in reversed(messages):
-        if message["role"] == "assistant":
-            if type(message["content"]) is list:
-                for block in message["content"]:
-                    if block["type"] == "tool_use":
-                        names[block["id"]] = block["name"]
-        elif names:
-            break
-    return names

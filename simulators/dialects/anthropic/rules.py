@@ -4,12 +4,14 @@ Sources: error and troubleshooting pages of the provider's documentation, record
 is not known, the one that looks at less comes first: single fields, then markers, thinking, tools, messages.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulators.core.turn import ModelInfo
 from simulators.dialects.anthropic.conversation import check_conversation
 from simulators.dialects.anthropic.gates import Gates
-from simulators.dialects.anthropic.markers import check_markers
+from simulators.dialects.anthropic.markers import check_markers, leading_marks, ttl_of
+from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.refusal import refuse
 
 _BUDGET_DOC = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size"
@@ -19,18 +21,34 @@ _THINKING_DOC = (
 )
 
 
-def check_rules(body: dict[str, Any], model: ModelInfo, gates: Gates, *, counting: bool, old_version: bool) -> None:
+def check_rules(
+    body: dict[str, Any],
+    messages: Sequence[Known],
+    model: ModelInfo,
+    gates: Gates,
+    *,
+    counting: bool,
+    old_version: bool,
+) -> None:
     """Refuse what this model or the API does not allow. The shape has been checked. `old_version`: 2023-06-01."""
     if not counting:
         _check_limits(body, model)
         _check_sampling(body, gates)
     _check_effort(body, gates)
-    check_markers(body)
+    _check_all_markers(body, messages)
     _check_thinking(body, gates, counting=counting)
     _check_tools(body)
     _check_tool_choice(body, gates)
     _check_prewarm(body)
-    check_conversation(body, gates, old_version=old_version)
+    check_conversation(body, messages, gates, old_version=old_version)
+
+
+def _check_all_markers(body: dict[str, Any], messages: Sequence[Known]) -> None:
+    marks, last = leading_marks(body)
+    for known in messages:
+        marks += known.marks
+        last = known.last_cacheable or last
+    check_markers(marks, ttl_of(body.get("cache_control")), last)
 
 
 def _check_limits(body: dict[str, Any], model: ModelInfo) -> None:

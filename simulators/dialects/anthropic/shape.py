@@ -5,7 +5,7 @@ it names); wording and paths follow recorded 400s: `messages.0.content.1.tool_us
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from simulators.dialects.anthropic.checks import (
@@ -158,27 +158,32 @@ def _content(value: Any, path: str) -> None:
         _blocks(block, f"{path}.{index}")
 
 
-def _messages(value: Any, path: str) -> None:
-    if type(value) is not list:
-        refuse(f"{path}: Input should be a valid list")
-    if not value:
+def check_message(message: Any, index: int) -> None:
+    """Refuse what is no message."""
+    path = f"messages.{index}"
+    mapping(message, path)
+    if "role" not in message:
+        refuse(f"{path}.role: Field required")
+    role = message["role"]
+    if role not in ("user", "assistant", "system"):
+        refuse(f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".')
+    if "content" not in message:
+        refuse(f"{path}.content: Field required")
+    _content(message["content"], f"{path}.content")
+    if len(message) > 2:
+        for name in message:
+            if name not in ("role", "content", "output_config"):  # the last comes with per-turn control (beta)
+                refuse(f"{path}.{name}: Extra inputs are not permitted")
+
+
+def check_count(messages: Any) -> None:
+    """Refuse what is no list of messages, an empty one, or one that is too long."""
+    if type(messages) is not list:
+        refuse("messages: Input should be a valid list")
+    if not messages:
         refuse("messages: at least one message is required")
-    if len(value) > 100_000:
-        refuse(f"messages: List should have at most 100000 items after validation, not {len(value)}")
-    for index, message in enumerate(value):
-        mapping(message, f"{path}.{index}")
-        if "role" not in message:
-            refuse(f"{path}.{index}.role: Field required")
-        role = message["role"]
-        if role not in ("user", "assistant", "system"):
-            refuse(f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant".')
-        if "content" not in message:
-            refuse(f"{path}.{index}.content: Field required")
-        _content(message["content"], f"{path}.{index}.content")
-        if len(message) > 2:
-            for name in message:
-                if name not in ("role", "content", "output_config"):  # the last comes with per-turn control (beta)
-                    refuse(f"{path}.{index}.{name}: Extra inputs are not permitted")
+    if len(messages) > 100_000:
+        refuse(f"messages: List should have at most 100000 items after validation, not {len(messages)}")
 
 
 _custom_tool = record(
@@ -249,7 +254,7 @@ _system_text = tagged({"text": _text})
 _FIELDS: dict[str, Check] = {
     "model": string,
     "max_tokens": integer(0),
-    "messages": _messages,
+    "messages": anything,  # `check_messages` of the caller
     "cache_control": cache_control,
     "container": anything,
     "diagnostics": nullable(mapping),
@@ -280,14 +285,17 @@ _BETA_FIELDS: dict[str, Check] = dict.fromkeys(
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def check_shape(body: Any, *, beta: bool, counting: bool, sampling: bool) -> None:
-    """Refuse what is not a request at all. `counting`: count_tokens needs no max_tokens. `sampling`: API version
-    2023-06-01, which still has temperature, top_p and top_k."""
+def check_shape(body: Any, check_messages: Callable[[], None], *, beta: bool, counting: bool, sampling: bool) -> None:
+    """Refuse what is not a request at all. `check_messages` is called when the messages have their turn. `counting`:
+    count_tokens needs no max_tokens. `sampling`: API version 2023-06-01, which still has temperature, top_p and top_k.
+    """
     if type(body) is not dict:
         refuse("Input should be a valid dictionary or object to extract fields from")
     required = ("model", "messages") if counting else ("model", "max_tokens", "messages")
     for name, check in _FIELDS.items():
         if name in body:
+            if name == "messages":
+                check_messages()
             check(body[name], name)
         elif name in required:
             refuse(f"{name}: Field required")

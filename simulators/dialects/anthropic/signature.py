@@ -6,12 +6,12 @@ text as it was sent. Signatures without the mark come from elsewhere and are tak
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
 
 from simulators.core.turn import Block
 from simulators.dialects.anthropic.gates import Gates
+from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.refusal import refuse
 
 _MARK = b"\x12\x1dclaw-sim"  # 10 bytes
@@ -34,19 +34,20 @@ def _seal(thinking: str, salt: bytes, prompt: bytes) -> bytes:
     return blake2b(thinking.encode(), digest_size=_SIZE, key=b"claw", salt=salt, person=prompt).digest()
 
 
-def check_signatures(body: dict[str, Any], blocks: tuple[Block, ...], gates: Gates) -> None:
+def check_signatures(messages: Sequence[Known], blocks: tuple[Block, ...], gates: Gates) -> None:
     """Refuse a thinking block of this simulator that is not as it was sent.
 
     On models with preserved thinking the prompt before it must be the same too: the first block that an edit of
     `system`, `tools` or an earlier message made invalid is named.
     """
-    messages = body["messages"]
-    latest = max((i for i, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
+    if not any(known.thinks for known in messages):
+        return
+    latest = max((i for i, known in enumerate(messages) if known.role == "assistant"), default=-1)
     starts: dict[int, int] | None = None
-    for index, message in enumerate(messages):
-        if message["role"] != "assistant" or type(message["content"]) is str:
+    for index, known in enumerate(messages):
+        if known.role != "assistant" or not known.thinks:
             continue
-        for position, block in enumerate(message["content"]):
+        for position, block in enumerate(known.message["content"]):
             if block["type"] != "thinking":
                 continue
             path = f"messages.{index}.content.{position}"
@@ -70,7 +71,7 @@ def check_signatures(body: dict[str, Any], blocks: tuple[Block, ...], gates: Gat
                     refuse(f"{path}: Invalid `signature` in `thinking` block", kind="poisoned_history")
 
 
-def _turn_starts(messages: list[dict[str, Any]], blocks: tuple[Block, ...]) -> dict[int, int]:
+def _turn_starts(messages: Sequence[Known], blocks: tuple[Block, ...]) -> dict[int, int]:
     """For each assistant message still in the prompt, how many blocks precede the assistant turn it belongs to."""
     first: dict[str, int] = {}
     for number, block in enumerate(blocks):
@@ -79,13 +80,13 @@ def _turn_starts(messages: list[dict[str, Any]], blocks: tuple[Block, ...]) -> d
     starts: dict[int, int] = {}
     begin: int | None = None
     previous = ""
-    for index, message in enumerate(messages):
-        if message["role"] == "assistant":
+    for index, known in enumerate(messages):
+        if known.role == "assistant":
             if previous != "assistant":
                 begin = first.get(f"messages[{index}]")
             if begin is not None:
                 starts[index] = begin
-        previous = message["role"]
+        previous = known.role
     return starts
 
 

@@ -115,6 +115,6 @@ def test_every_block_and_field_of_the_sdk_is_known() -> None:
     assert len(fields) > 20
     for field in sorted(fields - {"stream", "output_format"}):
         try:
-            check_shape({"model": "m", "max_tokens": 1, "messages": [user("x")], field: None}, beta=True, counting=False, sampling=True)  # fmt: skip
+            check_shape({"model": "m", "max_tokens": 1, "messages": [user("x")], field: None}, lambda: None, beta=True, counting=False, sampling=True)  # fmt: skip
         except Exception as error:
             assert "Extra inputs" not in str(error), field
