@@ -9,11 +9,13 @@ from claw.core.commands import CallModel
 from claw.core.errors import FailureKind, ProviderError, ProviderFailure
 from claw.core.events import ModelFailed, ModelFinished
 from claw.core.messages import Message
-from claw.core.stream import Fold, StreamEvent
+from claw.core.stream import Fold, MessageEnd, StreamEvent
 from claw.ports import Ports
 from claw.runtime.config import Config
 from claw.runtime.failover import Rests, base_url
 from claw.runtime.watch import Watch
+
+LINGER_S = 1.0  # how long a finished answer's connection may take to end
 
 
 class ProviderCalls:
@@ -53,7 +55,7 @@ class ProviderCalls:
                 if main:
                     self._watch.stream(event)
         except ProviderError as error:
-            failure = error.failure
+            failure = None if fold.done else error.failure  # after its end an answer cannot fail any more
         self._fold = None
         if failure is None and not fold.done:
             failure = ProviderFailure(kind=FailureKind.TRUNCATED, message="the stream ended before the message did")
@@ -83,4 +85,6 @@ class ProviderCalls:
                 if event is None:
                     return
                 yield event
-                allowed, what = times.idle_s, "no more"
+                # A stream is read to its end, so that its connection can be used again, but not waited for.
+                allowed = LINGER_S if isinstance(event, MessageEnd) else times.idle_s
+                what = "no more"
