@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
-from simulators.cli.effects import Die, Effect, Exit, IgnoreSigterm, Orphan, Program, ReadFile, Wait, Write
+from simulators.cli.effects import Die, Effect, Exit, IgnoreSigterm, Interrupted, Orphan, Program, ReadFile, Wait, Write
 
 _SIGNALS = {"HUP": 1, "INT": 2, "ABRT": 6, "KILL": 9, "SEGV": 11, "TERM": 15}
 _HUGE = 10_000_000  # characters, more than readers allow for a line
@@ -35,7 +35,22 @@ class Misbehaviour(Protocol):
 
 def misbehaving(program: Program, ways: Sequence[Misbehaviour]) -> Program:
     """The same program, behaving in these ways. Without any it is `program` itself."""
-    return _bad(program, list(ways)) if ways else program
+    return _interruptible(program, list(ways)) if ways else program
+
+
+def _interruptible(program: Program, ways: list[Misbehaviour]) -> Program:
+    """An interruption reaches the program itself, which then ends as it always would."""
+    try:
+        yield from _bad(program, ways)
+    except Interrupted as interruption:
+        try:
+            effect = program.throw(interruption)
+            while True:
+                effect = program.send((yield effect))
+        except StopIteration:
+            return
+        except Interrupted:  # it had not begun
+            yield Exit(130)
 
 
 def _bad(program: Program, ways: list[Misbehaviour]) -> Program:
@@ -74,11 +89,7 @@ def _bad(program: Program, ways: list[Misbehaviour]) -> Program:
         elif isinstance(effect, ReadFile) and "lost_session" in kinds and "/projects/" in effect.path:
             result = None
         else:
-            try:
-                result = yield effect
-            except BaseException as error:  # an interruption reaches the program itself
-                effect = program.throw(error)
-                result = yield effect
+            result = yield effect
 
 
 def _point(data: bytes) -> str | None:

@@ -87,8 +87,8 @@ def groups(chain: Sequence[Row]) -> int:
     return count
 
 
-def automatic(context: Context, *, reactive: bool = False) -> Generator[Effect, Any, bool]:
-    """Compact before the next call, or because the provider refused (`reactive`). Whether it worked."""
+def automatic(context: Context, *, refusal: Trouble | None = None) -> Generator[Effect, Any, bool]:
+    """Compact before the next call, or because the provider found it too long (`refusal`). Whether it worked."""
     rich = context.version.rich_events
     more = {"compact_output_chars": 0} if rich else {}
     yield from context.emit("system", subtype="status", status="compacting", **more)
@@ -98,8 +98,8 @@ def automatic(context: Context, *, reactive: bool = False) -> Generator[Effect, 
         return False
     began = yield Now()
     last, new = load(context)
-    summarised, kept = _split(context, chain, reactive=reactive)
-    summary = yield from _summarise(context, summarised, "", tail=bool(kept) and not reactive)
+    summarised, kept = _split(context, chain, refusal)
+    summary = yield from _summarise(context, summarised, "", tail=bool(kept) and refusal is None)
     if summary is None:
         yield from _finished(context, error="exhausted")
         return False
@@ -145,23 +145,36 @@ def _finished(context: Context, error: str | None = None) -> Steps:
     yield from context.emit("system", subtype="status", status=None, **body)
 
 
-def _split(context: Context, chain: list[Row], *, reactive: bool) -> tuple[list[Row], list[Row]]:
+def _split(context: Context, chain: list[Row], refusal: Trouble | None) -> tuple[list[Row], list[Row]]:
     """(rows that the summary covers, rows that stay). The open prompt stays where the version keeps a tail."""
     if not context.version.compact_keeps_tail:
         return chain, []
     open_at = _open_prompt(chain)
     answered, prompt = chain[:open_at], chain[open_at:]
     messages = [r for r in answered if r["type"] in ("user", "assistant")]
-    if not reactive:
+    if refusal is None:
         tail = [r for r in messages if r["type"] == "assistant"][-1:]
         return answered, tail + [r for r in prompt if r["type"] != "attachment"]
-    turns = [
-        i
-        for i, r in enumerate(answered)
-        if r["type"] == "user" and "tool_result" not in str(r["message"]["content"])[:200]
-    ]
-    cut = turns[-1] + 1 if len(turns) > 1 else len(answered)
+    turns = [i for i, r in enumerate(answered) if r["type"] == "user" and not _is_tool_result(r)]
+    cut = turns[_oldest(answered, turns, refusal)] + 1 if len(turns) > 1 else len(answered)
     return answered[:cut], [r for r in answered[cut:] + prompt if r["type"] in ("user", "assistant")]
+
+
+def _is_tool_result(row: Row) -> bool:
+    content = row["message"]["content"]
+    return isinstance(content, list) and any(b.get("type") == "tool_result" for b in content)
+
+
+def _oldest(rows: Sequence[Row], turns: Sequence[int], refusal: Trouble | None) -> int:
+    """Which turn is the last of the oldest part, that a refused request gives up: twice the share by which it was too
+    long, at least two turns, all but the last where the refusal names no figures."""
+    found = re.search(r"(\d+) tokens > (\d+)", refusal.message if refusal else "")
+    if found is None:
+        return len(turns) - 1
+    sizes = [sum(estimate(_text(r)) + 1 for r in rows[: turn + 1]) for turn in turns]
+    wanted = 2 * (int(found[1]) - int(found[2])) / int(found[1]) * sum(estimate(_text(r)) + 1 for r in rows)
+    enough = next((i for i, size in enumerate(sizes) if size >= wanted), len(turns) - 1)
+    return min(max(enough, 1), len(turns) - 1)
 
 
 def _open_prompt(chain: Sequence[Row]) -> int:
@@ -277,10 +290,7 @@ def announce(context: Context) -> Steps:
     """The attachments that tell a fresh conversation what there is (nothing in versions without them)."""
     if not context.version.reminders:
         return
-    model = context.model
-    for kind, body, text in announcements(
-        context.version, model_title=model.title, model_id=model.id, cwd=context.start.cwd
-    ):
+    for kind, body, text in announcements(context.version, model=context.model, cwd=context.start.cwd):
         yield from context.add("attachment", **attachment(kind, body, text))
 
 
@@ -292,6 +302,14 @@ def announce_day(context: Context) -> Steps:
     day = context.row("", now)["timestamp"][:10]
     yield from context.add("attachment", **attachment("session_context", {"context": {}}, None))
     yield from context.add("attachment", **attachment("date", {"date": day}, f"Today's date is {day}."))
+
+
+def announce_tokens(context: Context) -> Steps:
+    """How many tokens are left in this turn, for models that are told: 15,000,000 less what its calls had."""
+    if context.version.reminders and context.model.told_tokens:
+        left = 15_000_000 - context.turn.spent.total
+        text = f"<total_tokens>{left} tokens left</total_tokens>"
+        yield from context.add("attachment", **attachment("total_tokens_reminder", {"left": left}, text))
 
 
 def announce_host(context: Context) -> Steps:

@@ -124,8 +124,7 @@ class Context:
         if self.options.system_prompt is not None:
             sections = [self.options.system_prompt]
         else:
-            lengths = self.version.system_prompt_length
-            length = lengths.get(self.model.form, lengths["inline"])
+            length = self.version.for_model(self.version.system_prompt_length, self.model.id, self.model.form)
             sections = [f"{prose(f'system {self.version.name}', length - 20)} cwd: {self.start.cwd}"]
         return sections + ([appended] if appended else []), bool(appended)
 

@@ -69,7 +69,8 @@ def _inline(chain: Sequence[Row]) -> list[Message]:
     run = _Run()
     for row in chain:
         if row["type"] == "attachment":
-            run.before += [r["content"] for r in row.get("rendered", ())]
+            for rendered in row.get("rendered", ()):
+                _place(run, rendered["content"])
         elif row["type"] == "user":
             run.contents.append(row["message"]["content"])
         elif _speaks(row):
@@ -80,6 +81,17 @@ def _inline(chain: Sequence[Row]) -> list[Message]:
     if run:
         made.append({"role": "user", "content": _joined(run.before, run.contents)})
     return made
+
+
+def _place(run: _Run, text: str) -> None:
+    """A reminder stands before the user's words, but behind the result of a tool, in its content."""
+    last = run.contents[-1] if run.contents else ""
+    if not isinstance(last, list) or last[-1].get("type") != "tool_result":
+        run.before.append(text)
+        return
+    content = last[-1]["content"]
+    more = f"{content}\n\n{text}" if isinstance(content, str) else [*content, {"type": "text", "text": text}]
+    run.contents[-1] = [*last[:-1], {**last[-1], "content": more}]
 
 
 def _plain(chain: Sequence[Row]) -> list[Message]:

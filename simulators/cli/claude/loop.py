@@ -26,7 +26,17 @@ def run_turn(context: Context, content: Any) -> Generator[Effect, Any, bool]:
         yield from emit_init(context)
         return (yield from fail(context, NOT_LOGGED_IN[context.version.rich_events]))
     yield from emit_init(context)
+    if context.options.replay_user_messages:
+        yield from _replay(context)
     return (yield from _converse(context))
+
+
+def _replay(context: Context) -> Steps:
+    """The prompt back on stdout (--replay-user-messages)."""
+    row = next(r for r in reversed(context.session.rows) if r["type"] == "user")
+    stamped = {"timestamp": row["timestamp"]} if context.version.rich_events else {}
+    event = {"type": "user", "message": row["message"], "parent_tool_use_id": None, "session_id": context.session.id}
+    yield from context.out.event({**event, "uuid": row["uuid"], **stamped, "isReplay": True})
 
 
 def emit_init(context: Context) -> Steps:
@@ -80,6 +90,7 @@ def _announce_missing(context: Context) -> Steps:
     told = {(r.get("attachment") or {}).get("type") for r in context.session.chain()}
     if "environment" not in told:
         yield from compaction.announce(context)
+    yield from compaction.announce_tokens(context)
     if "date" not in told:
         yield from compaction.announce_day(context)
     if "remote_session_change" not in told:
@@ -115,6 +126,7 @@ def _converse(context: Context) -> Generator[Effect, Any, bool]:
         elif calls and stop != "pause_turn":
             for call in calls:
                 yield from _use_tool(context, call)
+            yield from compaction.announce_tokens(context)
             limit = context.options.max_turns
             if limit is not None and _model_steps(context) >= limit:
                 return (yield from _too_many_turns(context, limit))
@@ -143,7 +155,7 @@ def _ask_compacting(context: Context) -> Generator[Effect, Any, Answer | Trouble
     if disabled or compaction.groups(context.session.chain()) < context.version.compact_min_groups:
         return answer
     for _ in range(2):
-        worked = yield from compaction.automatic(context, reactive=True)
+        worked = yield from compaction.automatic(context, refusal=answer)
         if not worked:
             return answer
         yield from _record_prompt(context)

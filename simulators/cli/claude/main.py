@@ -216,6 +216,4 @@ def _run_stream(context: Context) -> Generator[Effect, Any, int]:
         if event.get("type") != "user":
             continue
         content = event["message"]["content"]
-        if context.options.replay_user_messages:
-            yield from context.emit("user", message=event["message"], parent_tool_use_id=None, isReplay=True)
         code = yield from _run_prompt(context, content)

@@ -22,6 +22,7 @@ class Model:
     form: Form = "inline"
     effort: str | None = None  # the default of --effort; None: the request carries no output_config
     effort_per_turn: bool = False  # the first system message carries it too
+    told_tokens: bool = True  # each prompt and tool result comes with how many tokens are left
     native_compaction: bool = False  # whether the CLI compacts before the provider refuses
     price_input: float = 0.0
     price_output: float = 0.0
@@ -37,7 +38,7 @@ def _model(id: str, title: str, input: float, output: float, read: float, **more
 
 
 _WIDE = {"window": 1_000_000, "max_output": 128_000, "form": "announced", "effort": "medium", "native_compaction": True}
-_TURN = {**_WIDE, "effort_per_turn": True}
+_TURN = {**_WIDE, "effort_per_turn": True, "told_tokens": False}
 _MODELS = (
     _model("claude-opus-5-5", "Opus 5.5", 4, 20, 0.2, **_TURN),
     _model("claude-sonnet-5-5", "Sonnet 5.5", 2, 10, 0.1, **_TURN),

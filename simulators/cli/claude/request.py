@@ -91,8 +91,7 @@ def user_id(version: Version, *, device: str, session: str) -> str:
 
 def betas(version: Version, model: Model, *, credit: bool, streaming_json: bool) -> list[str]:
     """The `anthropic-beta` values in the CLI's order. `credit`: a summary, or after a refusal."""
-    own = (names for id, names in version.betas.items() if model.id.startswith(id))
-    names = list(next(own, version.betas.get(model.form, version.betas["inline"])))
+    names = list(version.for_model(version.betas, model.id, model.form))
     if not version.rich_requests:
         return names
     if credit:

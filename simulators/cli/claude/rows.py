@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from simulators.cli.claude.models import Model
 from simulators.cli.claude.session import Row
 from simulators.cli.claude.texts import prose, reminder
 from simulators.cli.claude.versions import Version
@@ -32,18 +33,21 @@ def environment_text(cwd: str) -> str:
     return f"Working directory: {cwd}\n{prose('environment', 745)}"
 
 
-def announcements(version: Version, *, model_title: str, model_id: str, cwd: str) -> Sequence[tuple[str, Row, str]]:
+def announcements(version: Version, *, model: Model, cwd: str) -> Sequence[tuple[str, Row, str]]:
     """(kind, attachment, rendered text) of what a conversation is told when it begins or was compacted."""
     names = list(version.deferred_tools)
     host = {"workingDirectory": cwd, "isGitRepo": False, "platform": "linux", "shell": "bash"}
-    model = {"modelId": model_id, "marketingName": model_title}
-    runs_on = f"This conversation runs on {model_title} ({model_id}). {prose('model', 70)}"
-    deferred = prose("deferred tools", 366 - sum(len(n) + 1 for n in names)) + "\n" + "\n".join(names)
+    identity = {"modelId": model.id, "marketingName": model.title}
+    runs_on = f"This conversation runs on {model.title} ({model.id}). {prose('model', 70)}"
+    inline = model.form == "inline"  # these are told a little more
+    deferred = prose("deferred tools", (405 if inline else 366) - sum(len(n) + 1 for n in names))
+    deferred += "\n" + "\n".join(names)
+    agents = prose("agents", 1843 if inline else 1636)
     return (
         ("environment", {"snapshot": host}, environment_text(cwd)),
-        ("model", {"identity": model}, runs_on),
+        ("model", {"identity": identity}, runs_on),
         ("deferred_tools_delta", {"addedNames": names, "removedNames": []}, deferred),
-        ("agent_listing_delta", {"addedTypes": ["general-purpose"], "isInitial": True}, prose("agents", 1636)),
+        ("agent_listing_delta", {"addedTypes": ["general-purpose"], "isInitial": True}, agents),
         ("skill_listing", {"skillCount": 13, "isInitial": True}, prose("skills", 6275)),
     )
 

@@ -167,5 +167,5 @@ def _model_usage(name: str, c: Counts, version: Version) -> dict[str, Any]:
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text that was never sent, as the CLI guesses them: four characters each, rounded up."""
-    return -(-len(text) // 4)
+    """Tokens of a text that was never sent, as the CLI guesses them: four characters each, rounded to the nearest."""
+    return (len(text) + 2) // 4

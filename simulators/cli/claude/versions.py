@@ -6,7 +6,9 @@ texts, files). Where one of them was not seen, the field's comment says so.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,16 @@ class Version:
     path_probe: bool  # a small model is asked which paths a shell command touched
     tools: tuple[str, ...]
     deferred_tools: tuple[str, ...]
-    system_prompt_length: Mapping[str, int]  # by request form
+    system_prompt_length: Mapping[str, int]  # by request form, or by model where it differs
     betas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by request form, or by model where it differs
     sdk_version: str = "0.128.0"
     init_extra: bool = False
+
+    @staticmethod
+    def for_model(table: Mapping[str, T], model: str, form: str) -> T:
+        """What a table says of a model: its own entry (dated ids too), that of its request form, or `inline`."""
+        own = (value for id, value in table.items() if model.startswith(id))
+        return next(own, table.get(form, table["inline"]))
 
 
 _ALIASES = {
@@ -85,7 +93,7 @@ V2_1_332 = Version(
         "CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "Monitor", "NotebookEdit",
         "SendMessage", "TaskStop", "WebFetch", "WebSearch",
     ),
-    system_prompt_length={"announced": 7049, "inline": 28284},
+    system_prompt_length={"announced": 7049, "inline": 28284, "claude-opus-4-8": 6819},
     betas={
         "announced": (
             "claude-code-20250219", "interleaved-thinking-2025-05-14", "context-management-2025-06-27",

@@ -96,13 +96,19 @@ def world(tmp_path: Path, stub: Stub, capture: Capture) -> FakeProcesses:
 
 
 def play(
-    tmp_path: Path, capture: Capture, stub: Stub, processes: FakeProcesses, *, argv: list[str] | None = None
+    tmp_path: Path,
+    capture: Capture,
+    stub: Stub,
+    processes: FakeProcesses,
+    *,
+    argv: list[str] | None = None,
+    stdin: bytes = b"",
 ) -> Run:
     env = {k: v for k, v in capture.env.items() if k not in ("HOME", "PATH")}
     if "ANTHROPIC_API_KEY" not in env:
         env["ANTHROPIC_API_KEY"] = ""
     return run(
-        claude(processes, *(argv or capture.argv), home="/home/user", cwd="/home/user/project", stdin=b"", **env)
+        claude(processes, *(argv or capture.argv), home="/home/user", cwd="/home/user/project", stdin=stdin, **env)
     )
 
 
@@ -133,7 +139,7 @@ def compare(capture: Capture, got: Run, requests: list[Any]) -> None:
                 ]
             if theirs["type"] == "result":
                 assert captures.figures(mine) == {**captures.figures(theirs), **gist(capture, mine)}
-    else:
+    elif capture.text or not capture.requests:
         assert got.stdout.decode() == capture.text
     compare_requests(capture, requests)
 
@@ -250,10 +256,56 @@ def test_one_session(name: str, tmp_path: Path) -> None:
             compare(capture, got, stub.requests)
 
 
+def ramp(*tokens: int) -> list[Reply]:
+    return [reply(n + 1, size) for n, size in enumerate(tokens)]
+
+
+# Several prompts to one process by --input-format stream-json: (prompts, answers).
+TURNS = [f"turn {n} please" for n in range(6)]
+GROWING = ramp(1000, 2000, 3000, 4000)
+TOO_LONG = Refuse(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+DOES_NOT_FIT = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length"
+STREAMED: dict[str, tuple[list[str], list[Reply]]] = {
+    "c04_input_stream_multiturn": (
+        ["turn one", "turn two"],
+        [Say("First.", input=100, write=5000, output=11), Say("Second.", input=7, write=50, read=5000, output=13)],
+    ),
+    "c04b_input_stream_both_at_once": (["turn one", "turn two"], [Say("First."), Say("Second.")]),
+    "c07e_ramp_haiku45": (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000)),
+    "c07f_ramp_claude_opus_4_5": (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000)),
+    "c07f_ramp_claude_opus_4_8": (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000)),
+    "c07e_ramp_opus_window200k": (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000)),
+    "c07g_disabled_autocompact_400": (TURNS, [*GROWING, TOO_LONG, reply(6, 6000)]),
+    "c07g_reactive_400_input_plus_max": (
+        [*TURNS],
+        [*GROWING, Refuse(400, "invalid_request_error", DOES_NOT_FIT), reply(6, 6000), reply(7, 7000)],
+    ),
+    "c07g_reactive_413": (
+        TURNS,
+        [*GROWING, Refuse(413, "request_too_large", "Request too large"), summary(50), reply(6, 6000), reply(7, 7000)],
+    ),
+    "c07g_reactive_summary_too_long": (TURNS, [*GROWING, TOO_LONG, TOO_LONG, reply(6, 6000)]),
+}
+KEPT_REQUESTS = 6  # a recording holds no more
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_one_process_many_prompts(name: str, tmp_path: Path) -> None:
+    """Input stream-json: one turn for each line."""
+    capture = Capture(name)
+    prompts, replies = STREAMED[name]
+    stub = Stub(*replies)
+    blocks = [[{"type": "text", "text": prompt}] for prompt in prompts]
+    lines = [{"type": "user", "message": {"role": "user", "content": content}} for content in blocks]
+    stdin = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    got = play(tmp_path, capture, stub, world(tmp_path, stub, capture), stdin=stdin)
+    compare(capture, got, stub.requests[:KEPT_REQUESTS])
+
+
 def test_how_many_recordings_are_covered(capsys: pytest.CaptureFixture[str]) -> None:
     """Says how many of the recordings of claude are compared, so that a shrinking number is seen."""
     here = {p.name for p in captures.FOLDER.iterdir() if p.name.startswith("c")}
-    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps}) & here
+    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps} | set(STREAMED)) & here
     with capsys.disabled():
         print(f"\nthe fake claude was compared with {len(covered)} of {len(here)} recorded runs")
-    assert len(covered) >= 50
+    assert len(covered) >= 60
