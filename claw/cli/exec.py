@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,29 +19,38 @@ def exec_(
         list[str] | None, typer.Option(metavar="KIND@CALL[xTIMES]", help="a fault, such as rate_limited@2; repeatable")
     ] = None,
     seed: Annotated[int, typer.Option(help="same seed, same bytes")] = 0,
+    expect: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="`expect:` as a scenario has it, checked afterwards")
+    ] = None,
     github: Annotated[bool, typer.Option("--github", help="annotate what is bad for GitHub Actions")] = False,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="write the report as JSON; `-` is stdout")] = None,
 ) -> None:
     """Run CMD with every provider's base URL and key pointing at simulated providers, then say how it behaved.
 
     CMD keeps its own stdin, stdout and stderr. Calls, verdict, cache and cost are told on stderr.
-    Exit: CMD's own code, or 1 when the verdict is bad; 2 bad input.
+    Exit: CMD's own code, or 1 when the verdict is bad or an expectation does not hold; 2 bad input.
     """
     from claw.core.errors import ClawError
     from claw.lab import exec as lab
-    from claw.lab import judgement
+    from claw.lab import expectations, judgement
     from simulators.core.document import DocumentError
 
     if json not in (None, "-") and not Path(str(json)).absolute().parent.is_dir():
         _refuse(f"--json {json}: there is no folder {Path(str(json)).absolute().parent}")
     try:
+        plan = None if expect is None else expectations.read_expectations(expect)
         ran = lab.run(command, script=script, faults=fault or (), seed=seed)
+    except OSError as error:
+        _refuse(f"{expect}: {error.strerror or error}")
     except (ClawError, DocumentError) as error:
         _refuse(str(error))
+    held = [] if plan is None else expectations.look(plan, ran.exchanges, exit=ran.exit)
     found = ran.judgement
     typer.echo(f"claw exec: {command[0]} ended with {ran.exit} after {found.calls} calls", err=True)
     for line in judgement.text(found, ran.exchanges):
         typer.echo(line, err=True)
+    for one in held:
+        typer.echo(f"expected {one.check}: {one.status}: {one.saw}", err=True)
     for problem in ran.problems:
         typer.echo(f"script: {problem}", err=True)
     if not found.calls:
@@ -50,7 +59,8 @@ def exec_(
         for line in judgement.annotations(found):
             typer.echo(line, err=True)
     write(found.to_json(), json)
-    raise typer.Exit(1 if found.bad else ran.exit)
+    failed = found.bad or any(one.status != "pass" for one in held)
+    raise typer.Exit(1 if failed else ran.exit)
 
 
 def write(data: bytes, target: str | None) -> None:
@@ -69,6 +79,6 @@ def write(data: bytes, target: str | None) -> None:
         _refuse(f"--json {target}: {error.strerror or error}")
 
 
-def _refuse(message: str) -> None:
+def _refuse(message: str) -> NoReturn:
     typer.echo(f"claw exec: {message}", err=True)
     raise SystemExit(2)

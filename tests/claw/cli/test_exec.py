@@ -83,3 +83,23 @@ def test_a_signal_reaches_the_command_and_its_outcome_is_told(number: signal.Sig
     assert child.returncode == 9
     assert time.monotonic() - began < 15
     assert b"ended with 9" in told
+
+
+def test_expectations_are_checked_afterwards(tmp_path: Path) -> None:
+    """The checks are those of scenarios; one that does not hold, or cannot be made, is a 1."""
+    script, expect = tmp_path / "script.yaml", tmp_path / "expect.yaml"
+    script.write_text("turns: [{text: ok}]")
+    command = ["--", sys.executable, "-c", f"{CLIENT}\nask({HI})"]
+    for text, code in (
+        ("expect: [{requests: {main: 1}}, {exit: 0}]", 0),
+        ("expect: [{requests: {main: 2}}]", 1),
+        ("expect: [{shown: {context_tokens: 1}}]", 1),
+        ("expect: [{requets: {main: 1}}]", 2),
+        ("steps: []", 2),
+    ):
+        expect.write_text(text)
+        done = run("--script", str(script), "--expect", str(expect), *command)
+        assert done.returncode == code, done.stderr
+    expect.write_text("expect: [{requets: {main: 1}}]")
+    assert "expect.yaml:1" in (told := run("--expect", str(expect), *command).stderr)
+    assert "did you mean `requests`" in told
