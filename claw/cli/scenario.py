@@ -16,6 +16,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
 )
 Places = Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="files or folders; none: the library")]
 Only = Annotated[

@@ -72,6 +72,8 @@ def plans_of(document: Document, path: Path) -> list[Plan]:
     _check_words(document, scenario)
     data = to_data(scenario)
     plans = []
+    if scenario.matrix:  # what every variant replaces is still to be right
+        _plan(_Place(document, []), data | {"matrix": {}}, path, "")
     for name, patch in _variants(document, scenario):
         place = _Place(document, [("matrix", patch)] if patch else [])
         variant = merge(data, patch) | {"matrix": {}}

@@ -24,8 +24,8 @@ def read_session(path: str) -> SessionState:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             problem = f"line {number} cannot be read: {type(error).__name__}: {error}"
             return SessionState(entries=tuple(entries), problem=problem)
-    problem = None if not data or data.endswith(b"\n") else "the last line has no end"
-    return SessionState(entries=tuple(entries), problem=problem)
+    torn = bool(data) and not data.endswith(b"\n")
+    return SessionState(entries=tuple(entries), problem="the last line has no end" if torn else None)
 
 
 def _entry(record: dict[str, Any]) -> SessionEntry:

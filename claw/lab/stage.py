@@ -70,14 +70,14 @@ class Traffic:
         if n in self._final:
             return self._final[n]
         name, exchange, headers = self._log[n - 1]
-        made = exchange.to_dict() | {"n": n, "account": name, "headers": headers}
+        made: Exchange = exchange.to_dict() | {"n": n, "account": name, "headers": headers}
         if exchange.ended is not None:
             self._final[n] = made
         return made
 
     def unused(self) -> list[str]:
         """Scripted turns and faults that never came, but those of accounts that allow it."""
-        left = []
+        left: list[str] = []
         for name in self._names:
             account = self.simulator.account(account_key(name))
             if account.document.unused == "fail":

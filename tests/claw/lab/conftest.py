@@ -1,7 +1,7 @@
 """Helpers that stand for a play: evidence made by hand, scenarios from a few lines."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,11 @@ def evidence() -> Callable[..., Evidence]:
     """Evidence of one answered prompt; `outcome` and `exchanges` are those of its step."""
 
     def make(
-        *, outcome: Outcome | None = None, exchanges: list[dict[str, Any]] = [], spawns: list[Any] = [], **changed: Any
+        *,
+        outcome: Outcome | None = None,
+        exchanges: Sequence[dict[str, Any]] = (),
+        spawns: Sequence[Any] = (),
+        **changed: Any,
     ) -> Evidence:
         report = {"usage": {"context_tokens": 95}, "tool_calls": [], "attempts": []}
         played = Played(

@@ -78,7 +78,7 @@ MISTAKES = [
     ("given:\n", "ignore: {exit_is_true: no}\ngiven:\n", "F:4: ignore.exit_is_true: switching an invariant off needs"),
     ("given:\n", "budget: {calls: -1}\ngiven:\n", "F:4: budget: `calls` and `seconds` must be more than 0"),
     ("given:\n", "about: twice\ngiven:\n", "F:4: about: duplicate key `about`"),
-    ("given:\n", "given: [\n", "F:5: not YAML: "),
+    ("given:\n", "given: [\n", "F:6: not YAML: "),
 ]
 
 
