@@ -88,7 +88,6 @@ def cut(items: Sequence[MessageEntry], sizes: Sequence[int], *, keep: int) -> in
     unanswered = items[-1].message.role == "user"
     last = places[-1] if unanswered else len(items)
     at = next((i for i in places if tail[i] <= keep), last)
-    at = min(at, last)
     before = max((i for i in places if i < at), default=at)
     if keep > 0 and tail[at] < keep / 2 and tail[before] <= 2 * keep and before > 0:
         return before

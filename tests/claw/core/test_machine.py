@@ -379,6 +379,20 @@ def test_a_compaction_inside_a_cli_makes_the_context_unknown_until_its_next_call
     assert outcome.usage_total.context_tokens == 2_080_469
 
 
+def test_a_size_known_earlier_in_the_run_is_forgotten_with_a_compaction() -> None:
+    known = CliReport(session="s1", usage=Usage(input=150_000))
+    _, commands = play(
+        state(CLI),
+        [
+            (started(), [Persist, Persist, CallCli]),
+            (Steered(text="more"), [kept("queued")]),
+            (answered("a", cli=known), [kept("cli_session"), kept("assistant"), kept("user"), CallCli]),
+            (answered("b", cli=CliReport(session="s1", compactions=1)), [kept("cli_compaction"), Persist, Finish]),
+        ],
+    )
+    assert not commands[-1].outcome.known  # type: ignore[union-attr]
+
+
 def test_an_answer_of_another_model_in_between_makes_the_clis_session_stale() -> None:
     """It never heard that answer; a new session is told the whole of it."""
     first, _ = play(

@@ -115,6 +115,11 @@ def test_the_same_call_id_may_be_used_again() -> None:
     assert [m.parts[0].text for m in shown if m.role == "tool"] == ["first", "second"]  # type: ignore[union-attr]
 
 
+def test_a_call_without_a_result_does_not_take_that_of_a_later_call() -> None:
+    shown = pair([assistant(call("a")), assistant(call("a")), result("a", "of the second")])
+    assert [m.parts[0].text for m in shown if m.role == "tool"] == [NO_RESULT, "of the second"]  # type: ignore[union-attr]
+
+
 def test_a_queued_message_counts_once() -> None:
     """On disk at once as a note, later as the message itself; if the run died in between, the note counts."""
     note = CustomEntry(id="1", parent_id="0", custom_type="queued", data={"text": "wait"})

@@ -250,8 +250,8 @@ def test_a_message_that_comes_in_with_the_last_answer_is_not_lost() -> None:
         agent: Agent
 
         def at_the_end(event: dict[str, Any]) -> None:
-            if event["type"] == "message_end" and len(provider.requests) == 1:
-                assert agent.steer("s", "one more thing")
+            if event["type"] == "message_end" and len(provider.requests) == 1:  # heard behind it, before it is acted on
+                asyncio.get_running_loop().call_soon(agent.steer, "s", "one more thing")
             if event["type"] == "run_end":
                 assert not agent.steer("s", "too late")
 

@@ -93,6 +93,7 @@ def test_a_torn_last_line_is_left_out_and_does_not_spoil_the_next() -> None:
     assert texts(session) == ["one", "two"] and session.damaged == 0
     session.append(chain("three", first=2), now=NOW)
     assert texts(opened(files)) == ["one", "two", "three"]
+    assert json.loads(files.files[FILE].splitlines()[-1])["id"] == "00000002"
 
 
 def test_a_last_line_that_lacks_only_its_newline_counts() -> None:
