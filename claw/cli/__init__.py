@@ -11,6 +11,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "scenario": ("scenario", "run, list, show and write scenarios"),
     "test": ("scenario", "the same as `scenario run`"),
     "bench": ("bench", "measure cache hits and cost, runtimes side by side"),
+    "cache": ("cache", "explain where the prompt cache broke, and what it cost"),
     "verdict": ("verdict", "judge a saved journal"),
     "sim": ("sim", "serve the simulated providers over HTTP"),
     "fake": ("fake", "install the CLI fakes in a folder"),

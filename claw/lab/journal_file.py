@@ -1,6 +1,5 @@
 """Reads a saved journal: the control API's object, a list of exchanges, or one exchange a line."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ NEEDED = ("n", "path")
 
 def read_journal(data: bytes, *, source: str) -> list[dict[str, Any]]:
     """The exchanges in order of `n`. Raises `ClawError` with file, place and what would be right."""
-    exchanges = list(_exchanges(data, source))
+    exchanges = read_records(data, source=source)
     if not exchanges:
         raise ClawError(
             f"{source}: there is no exchange in it; a journal is what GET /__sim__/accounts/KEY/journal gives"
@@ -28,7 +27,8 @@ def read_journal(data: bytes, *, source: str) -> list[dict[str, Any]]:
     return exchanges
 
 
-def _exchanges(data: bytes, source: str) -> Iterable[Any]:
+def read_records(data: bytes, *, source: str) -> list[Any]:
+    """What the file lists, whatever it is. Raises `ClawError` for text that is no JSON."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
