@@ -6,6 +6,8 @@ waits for any more (its command was cancelled) changes nothing.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from claw.core import asking, ending
 from claw.core.commands import Cancel, Command, RunTool, ToolUse
 from claw.core.errors import FailureKind, ProviderFailure
@@ -33,7 +35,7 @@ from claw.core.recovery import (
 )
 from claw.core.state import PendingTool, State, Step
 from claw.core.stream import ModelTurn
-from claw.core.transcript import CustomEntry, MessageEntry, cap_result
+from claw.core.transcript import CustomEntry, MessageEntry, cap_result, sound_calls
 from claw.core.usage import Usage
 
 RUNNABLE = ("tool_use", "end_turn", "stop_sequence")  # after any other stop, arguments may have been cut
@@ -126,6 +128,7 @@ def _answered(out: Step, event: ModelFinished) -> None:
     if out.state.cli_compacting:
         _cli_compacted(out)
         return
+    turn = msgspec.structs.replace(turn, message=sound_calls(turn.message, out.state.history))
     failure = _no_answer(turn)
     if failure is not None:
         failed(out, failure, delivered=False)
@@ -159,6 +162,8 @@ def _no_answer(turn: ModelTurn) -> ProviderFailure | None:
     """The failure that a finished call is, if it is one."""
     if turn.stop == "refusal":
         return ProviderFailure(kind=FailureKind.REFUSED, message=turn.message.text or "the model declined to answer")
+    if turn.stop == "tool_use" and not turn.message.tool_calls:
+        return ProviderFailure(kind=FailureKind.EMPTY_RESPONSE, message="the model called a tool and named none")
     if turn.message.text or turn.message.tool_calls or turn.stop == "pause_turn":
         return None
     if turn.stop == "context_window_exceeded":

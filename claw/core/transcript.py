@@ -159,6 +159,29 @@ def _result(
     return ToolResultPart(call.id, call.name, (TextPart(NO_RESULT),), is_error=True)
 
 
+def sound_calls(message: Message, history: Sequence[Entry]) -> Message:
+    """The message of a model as it can be sent back: a call without a name is left out, and an id that is missing or
+    taken, in this message or before, is replaced. Providers refuse a history with such calls for ever after."""
+    if not message.tool_calls:
+        return message
+    taken = {call.id for e in history if isinstance(e, MessageEntry) for call in e.message.tool_calls}
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolCallPart):
+            if not part.name.strip():
+                continue
+            part = msgspec.structs.replace(part, id=_free(part.id or "call", taken), name=part.name.strip())
+            taken.add(part.id)
+        parts.append(part)
+    return msgspec.structs.replace(message, parts=tuple(parts))
+
+
+def _free(id: str, taken: set[str]) -> str:
+    if id not in taken and id != "call":
+        return id
+    return next(name for n in range(2, len(taken) + 3) if (name := f"{id}_{n}") not in taken)
+
+
 def _plain(message: Message) -> Message:
     parts: list[Part] = []
     for part in message.parts:

@@ -168,6 +168,22 @@ def test_an_empty_answer_is_asked_for_once_more_and_then_is_a_failure() -> None:
     )
 
 
+def test_a_call_without_a_name_is_no_answer_and_one_id_used_twice_is_two_calls() -> None:
+    """Either would make the provider refuse the session for ever."""
+    nameless = ToolCallPart("t1", "", {})
+    after, _ = play(
+        state(),
+        [
+            (started(), [Persist, CallModel]),
+            (answered("I'll look", nameless), [CallModel]),
+            (answered("", READ, READ), [kept("assistant"), RunTool, RunTool]),
+            (tool_done("t1"), [kept("tool")]),
+            (tool_done("t1_2"), [kept("tool"), CallModel]),
+        ],
+    )
+    assert len(replay(after.history)) == 3
+
+
 def test_a_refusal_ends_the_run_and_stays_out_of_the_history() -> None:
     after, _ = play(
         state(),
@@ -272,7 +288,7 @@ def test_a_run_that_never_stops_calling_is_stopped() -> None:
             (answered("", READ), [Persist, RunTool]),
             (tool_done("t1"), [Persist, CallModel]),
             (answered("", READ), [Persist, RunTool]),
-            (tool_done("t1"), [kept("tool"), kept("run_failed"), finished(failure=FailureKind.TIMEOUT)]),
+            (tool_done("t1_2"), [kept("tool"), kept("run_failed"), finished(failure=FailureKind.TIMEOUT)]),
         ],
     )
 

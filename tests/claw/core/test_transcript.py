@@ -13,6 +13,7 @@ from claw.core.transcript import (
     pair,
     path,
     replay,
+    sound_calls,
 )
 
 
@@ -146,6 +147,18 @@ def test_plain_leaves_out_what_a_provider_may_refuse() -> None:
     assert not any(isinstance(p, ThinkingPart | ImagePart) for p in parts)
     assert [m.role for m in shown] == ["user", "assistant", "tool"]
     assert isinstance(parts[-1], ToolResultPart) and "image/png" in parts[-1].text
+
+
+def test_calls_that_a_provider_would_refuse_to_take_back_are_made_sound() -> None:
+    before = entries(user("a"), assistant(call("a")), result("a"))
+    odd = assistant(TextPart("x"), call("a"), call("b"), call("b"), call(""), call("c", " "), call("d", " read "))
+    sound = sound_calls(odd, before)
+    assert [(c.id, c.name) for c in sound.tool_calls] == [
+        ("a_2", "read"), ("b", "read"), ("b_2", "read"), ("call_2", "read"), ("d", "read"),
+    ]  # fmt: skip
+    assert sound.text == "x"
+    fine = assistant(TextPart("x"))
+    assert sound_calls(fine, before) is fine
 
 
 def test_the_same_entries_always_make_the_same_messages() -> None:
