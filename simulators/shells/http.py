@@ -222,15 +222,34 @@ class _Performance:
 
     async def _break(self, abort: Abort) -> None:
         """End the connection without a proper end, after all that was written has left."""
-        while self._transport.get_write_buffer_size() and not self._transport.is_closing():
-            await asyncio.sleep(0)
         if abort.how == "reset":
+            await _sent(self._transport)
             reset(self._transport)
         else:
             self._transport.close()
         if self._gone is None:
             self._gone = asyncio.ensure_future(self._receive())
         await asyncio.wait({self._gone})  # uvicorn would answer 500 if the app ended before it knows
+
+
+async def _sent(transport: asyncio.Transport) -> None:
+    """Wait until the other side has everything that was written, as a reset discards what is on its way."""
+    sock = transport.get_extra_info("socket")
+    while not transport.is_closing():
+        if not transport.get_write_buffer_size() and not _on_its_way(sock):
+            return
+        await asyncio.sleep(0.0005)
+
+
+def _on_its_way(sock: Any) -> int:
+    """Bytes that the kernel has taken and the other side has not; 0 where that cannot be asked."""
+    try:
+        import fcntl
+        import termios
+
+        return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]  # type: ignore[no-any-return]
+    except (ImportError, OSError, AttributeError):
+        return 0
 
 
 def reset(transport: asyncio.Transport) -> None:

@@ -118,10 +118,11 @@ def test_informational_heads_precede_the_final_one(canned) -> None:
     [
         ([Abort("fin")], b""),
         ([Abort("reset")], b"RST"),
-        ([OK, Chunk(b"x" * 300_000), Abort("fin")], b"x\r\n"),
+        ([OK, Chunk(b"#" * 300_000), Abort("fin")], b"#\r\n"),
         ([OK, Chunk(b"one"), Wait(0.05), Abort("reset")], b"3\r\none\r\nRST"),
+        ([OK, *[Chunk(b"#" * 60_000)] * 100, Abort("reset")], b"#\r\nRST"),
     ],
-    ids=["fin at once", "rst at once", "fin in the middle", "rst in the middle"],
+    ids=["fin at once", "rst at once", "fin in the middle", "rst in the middle", "rst after much"],
 )
 def test_breaks_are_those_of_tcp(canned, events, seen: bytes) -> None:
     """What was written before is delivered first; no 500, no terminator."""
@@ -129,6 +130,7 @@ def test_breaks_are_those_of_tcp(canned, events, seen: bytes) -> None:
     with serving(provider) as exchange:
         got = exchange(request())
     assert got == seen if not seen else got.endswith(seen)
+    assert got.count(b"#") == sum(event.data.count(b"#") for event in events if isinstance(event, Chunk))
     assert provider.closed == ["cut"]
 
 

@@ -35,6 +35,7 @@ BREAKS = {
     "after a pause": [OK, Wait(0.01), Chunk(b"one "), Wait(0.01), Chunk(b"two")],
     "stalls": [OK, Chunk(b"one "), Wait(60), Chunk(b"two")],
     "slow to begin": [Wait(60), OK, Chunk(b"one")],
+    "slow in two steps": [OK, Wait(0.06), Wait(0.06), Chunk(b"one")],
     "hangs": [Wait(float("inf"))],
 }
 

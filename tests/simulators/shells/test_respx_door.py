@@ -57,11 +57,17 @@ def test_waits_and_timeouts_are_honoured(sim: Simulator) -> None:
     async def main() -> None:
         with respx.mock() as router:
             sim.respx(router)
+            meanwhile = asyncio.create_task(wake_after(10))
             async with httpx.AsyncClient(timeout=30) as client:
                 assert (await client.post(URL, json=ASK, headers=HEADERS)).status_code == 200
             async with httpx.AsyncClient(timeout=5) as client:
                 with pytest.raises(httpx.ReadTimeout):
                     await client.post(URL, json=ASK, headers=HEADERS)
+            assert await meanwhile == EPOCH + 10  # other tasks ran while the client waited
+
+    async def wake_after(seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return sim.now()
 
     run(main())
     assert sim.now() == EPOCH + 25
