@@ -69,6 +69,8 @@ def decide(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision:
         decision = remedy(failure, now, rules)
         if decision is not None:
             return decision
+    if now.attempts_used >= rules.attempts:
+        return _give_up(f"{rules.attempts} repeats are what a run may make, and they are used up")
     return _give_up(_LAST_WORDS.get(failure.kind, "no remedy is left"))
 
 

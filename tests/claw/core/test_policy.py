@@ -77,6 +77,7 @@ def test_a_hopeless_limit_is_not_waited_for() -> None:
 def test_the_budget_is_one_for_all_reasons() -> None:
     spent = Situation(attempts_used=RULES.attempts)
     assert {decided(kind, now=spent).action for kind in (K.OVERLOADED, K.TRUNCATED, K.RATE_LIMITED)} == {"give_up"}
+    assert "8 repeats" in decided(K.OVERLOADED, now=spent).why
     waited = Situation(seconds_used=RULES.seconds)
     assert decided(K.SERVER_ERROR, now=waited).action == "give_up"
 
