@@ -13,7 +13,7 @@ import msgspec
 from simulators.core.turn import Failure, ModelCall, ModelInfo, ModelTurn, Operation, Refused, Stamp, Tokens
 from simulators.core.wire import Chunk, Headers, Request
 from simulators.dialects.anthropic import catalogue, encode, failures, headers
-from simulators.dialects.anthropic.beta import check_beta
+from simulators.dialects.anthropic.beta import BINDING_CONTROLS, check_beta, has_beta
 from simulators.dialects.anthropic.gates import Gates, gates
 from simulators.dialects.anthropic.markers import ttl_of
 from simulators.dialects.anthropic.messages import Known, know
@@ -166,8 +166,11 @@ def _translate(
     can: Gates,
 ) -> ModelCall:
     blocks = prompt_blocks(body, messages, can)
-    check_signatures(messages, blocks, can)
-    said = (body.get("thinking") or {}).get("display")
+    thinking = body.get("thinking") or {}
+    binding = thinking.get("block_binding") or {}
+    drop = binding.get("prefix_mismatch_behavior") == "drop_block"
+    blocks, dropped = check_signatures(messages, blocks, can, drop=drop)
+    said = thinking.get("display")
     last_user, results = last_words(messages)
     cites, images = any(known.cites for known in messages), any(known.images for known in messages)
     return ModelCall(
@@ -188,7 +191,11 @@ def _translate(
         strict_window=can.overlong_is_error,
         body=body,
         headers=request.headers,
-        private=Notes(model=info, thinking_shown=can.thinking_shown if said is None else said != "omitted"),
+        private=Notes(
+            model=info,
+            thinking_shown=can.thinking_shown if said is None else said != "omitted",
+            dropped=dropped if has_beta(request, BINDING_CONTROLS) else None,
+        ),
     )
 
 

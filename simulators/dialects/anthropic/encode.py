@@ -90,6 +90,10 @@ def _message(call: ModelCall, stamp: Stamp, blocks: list[dict[str, Any]], ending
         "content": blocks,
         **ending,
     }
+    if isinstance(notes, Notes) and notes.dropped is not None:
+        message["input_transformations"] = [
+            {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"} for path in notes.dropped
+        ]
     if call.body.get("diagnostics") is not None:
         message["diagnostics"] = None
     return message

@@ -10,3 +10,4 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
 
     model: ModelInfo
     thinking_shown: bool = True
+    dropped: tuple[str, ...] | None = None  # paths of thinking left out; None: the request does not want to know

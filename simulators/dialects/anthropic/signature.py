@@ -34,41 +34,69 @@ def _seal(thinking: str, salt: bytes, prompt: bytes) -> bytes:
     return blake2b(thinking.encode(), digest_size=_SIZE, key=b"claw", salt=salt, person=prompt).digest()
 
 
-def check_signatures(messages: Sequence[Known], blocks: tuple[Block, ...], gates: Gates) -> None:
-    """Refuse a thinking block of this simulator that is not as it was sent.
+def check_signatures(
+    messages: Sequence[Known], blocks: tuple[Block, ...], gates: Gates, *, drop: bool = False
+) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    """The blocks that stay, and the dotted paths of thinking that was dropped.
 
-    On models with preserved thinking the prompt before it must be the same too: the first block that an edit of
-    `system`, `tools` or an earlier message made invalid is named.
+    Refuses a thinking block of this simulator whose text was changed. On models with preserved thinking the prompt
+    before it must be the same too: the first block that an edit of `system`, `tools` or an earlier message made invalid
+    is named, or with `drop` all of them are left out (preserved-thinking pages of the provider's documentation).
     """
     if not any(known.thinks for known in messages):
-        return
+        return blocks, ()
     latest = max((i for i, known in enumerate(messages) if known.role == "assistant"), default=-1)
+    at = {block.path: number for number, block in enumerate(blocks) if block.kind == "thinking"}
+    kept: list[Block | None] = list(blocks)
+    dropped: list[str] = []
     starts: dict[int, int] | None = None
     for index, known in enumerate(messages):
         if known.role != "assistant" or not known.thinks:
             continue
         for position, block in enumerate(known.message["content"]):
-            if block["type"] != "thinking":
-                continue
-            path = f"messages.{index}.content.{position}"
-            parts = _read(block["signature"])
+            parts = _read(block["signature"]) if block["type"] == "thinking" else None
             if parts is None:
                 continue
-            salt, prompt, seal = parts
-            if seal != _seal(block["thinking"], salt, prompt):
-                if index == latest:
-                    refuse(
-                        f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
-                        "modified. These blocks must remain as they were in the original response.",
-                        kind="poisoned_history",
-                    )
-                refuse(f"{path}: Invalid `signature` in `thinking` block", kind="poisoned_history")
-            if gates.preserved_thinking:
-                if starts is None:
-                    starts = _turn_starts(messages, blocks)
-                begin = starts.get(index)  # None: before a compaction, no longer part of the prompt
-                if begin is not None and prompt != prompt_digest(blocks[:begin]):
-                    refuse(f"{path}: Invalid `signature` in `thinking` block", kind="poisoned_history")
+            path = f"messages.{index}.content.{position}"
+            _check_seal(block["thinking"], parts, path, latest=index == latest)
+            number = at.get(f"messages[{index}].content[{position}]")  # None: no longer part of the prompt
+            if not gates.preserved_thinking or number is None:
+                continue
+            if starts is None:
+                starts = _turn_starts(messages, blocks)
+            if _prompt_fits(parts[1], kept, starts.get(index, number), number):
+                continue
+            if not drop:
+                refuse(
+                    f"{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
+                    'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block". That '
+                    "setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header.",
+                    kind="poisoned_history",
+                )
+            kept[number] = None
+            dropped.append(path)
+    return (tuple(block for block in kept if block is not None) if dropped else blocks), tuple(dropped)
+
+
+def _check_seal(thinking: str, parts: tuple[bytes, bytes, bytes], path: str, *, latest: bool) -> None:
+    salt, prompt, seal = parts
+    if seal == _seal(thinking, salt, prompt):
+        return
+    if latest:
+        refuse(
+            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+            "These blocks must remain as they were in the original response.",
+            kind="poisoned_history",
+        )
+    refuse(f"{path}: Invalid `signature` in `thinking` block", kind="poisoned_history")
+
+
+def _prompt_fits(prompt: bytes, kept: Sequence[Block | None], start: int, number: int) -> bool:
+    """Whether thinking answered what stands before it: before its turn, or, where a paused turn was continued, before
+    some later place in that turn."""
+    return any(
+        prompt == prompt_digest(block for block in kept[:end] if block is not None) for end in range(start, number + 1)
+    )
 
 
 def _turn_starts(messages: Sequence[Known], blocks: tuple[Block, ...]) -> dict[int, int]:

@@ -66,6 +66,13 @@ def test_key_order_counts_inside_tool_input_and_nowhere_else() -> None:
     assert shared(after(block), after(use("a", given={"y": 2, "x": 1}))) == 1
 
 
+def test_key_order_of_a_block_does_not_count() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "x"}}
+    one = accepted(user("go"), assistant([search, text("x")]), user("b"))
+    other = accepted(user("go"), assistant([dict(reversed(search.items())), text("x")]), user("b"))
+    assert shared(one, other) == 4
+
+
 def test_the_role_counts() -> None:
     one = accepted(user("a"), assistant("b"), user("c"))
     assert shared(one, accepted(user("a"), user("b"), user("c"))) == 1
