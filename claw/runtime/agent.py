@@ -111,6 +111,8 @@ class Agent:
             self._hold(session),
         ):
             chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, self._rests.book)
+            if chosen[0].cli and self._config.settings.cli_tools != "native":
+                raise ClawError("settings.cli_tools: a CLI can only be run with its own tools so far; set `native`")
             now = self._ports.clock.now()
             opened = self.sessions.open(session, workspace=workspace or options.workspace or "", now=now)
             place = workspace or options.workspace or opened.header.cwd or f"{self._home}/workspace"

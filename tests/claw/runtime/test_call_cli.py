@@ -239,6 +239,11 @@ def test_a_program_that_is_not_there_is_named() -> None:
         Story().prompts("x")
 
 
+def test_tools_that_cannot_be_lent_are_refused() -> None:
+    with pytest.raises(ClawError, match="set `native`"):
+        Story(says("x"), settings=Settings(cli_tools="claw")).prompts("x")
+
+
 def test_an_end_without_a_word_is_an_empty_answer() -> None:
     story = Story(Spoken(), says("ok"))
     (answer,) = story.prompts("x")
