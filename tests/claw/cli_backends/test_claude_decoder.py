@@ -145,6 +145,11 @@ def test_a_streamed_message_is_shown_once_though_it_comes_twice() -> None:
     assert reply(events) == CliReply(text="Hello", stop="end_turn")
 
 
+def test_a_record_that_comes_after_its_message_ended_adds_nothing() -> None:
+    events = decode(start(), *text_block("Hello"), *end(), snapshot(text("Hello")), result("Hello"))
+    assert [e.text for e in only(events, PartDelta)] == ["Hello"]
+
+
 def test_without_partials_the_records_are_the_stream() -> None:
     events = decode(snapshot(text("Hello")), result("Hello", usage={"input_tokens": 3, "output_tokens": 5}))
     fold = Fold()

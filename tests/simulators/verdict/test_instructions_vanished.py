@@ -60,7 +60,7 @@ def test_side_calls_and_other_agents_have_instructions_of_their_own() -> None:
         .ask(user("explore the repo"), system="You explore.")
     )
     assert status(story.ask(HI, YES, NEXT), CHECK)[0] == "ok"
-    plan = "Write a plan first.\nOne step a line.\nNo code at all."
+    plan = "Write a plan.\nNo code."
     assert status(goes_on(plan), CHECK)[0] == "ok"  # another agent took over with a prompt of its own
 
 

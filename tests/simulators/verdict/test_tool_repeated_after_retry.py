@@ -24,6 +24,11 @@ def test_a_result_cut_down_because_it_was_too_large_was_not_run_again() -> None:
         assert status(story.ask(DO, calls("t1", **PAY), back("t1", long[:200] + "[cut]")), CHECK)[0] != "bad"
 
 
+def test_a_result_taken_out_because_of_its_size_was_not_run_again() -> None:
+    story = Story().ask(DO).refused(DO, calls("t1", **PAY), back("t1", "x" * 900), kind="context_overflow")
+    assert status(story.ask(DO, calls("t1", **PAY), back("t1", "[removed]")), CHECK)[0] == "ok"
+
+
 def test_both_answers_to_a_question_asked_twice_were_run() -> None:
     story = Story().ask(DO, **CUT).ask(DO)
     story.ask(DO, calls("t1", **PAY), back("t1", "ok"), calls("t2", **PAY), back("t2", "ok"))
