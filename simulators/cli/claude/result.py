@@ -53,8 +53,8 @@ def finish(
 ) -> Steps:
     """Print the `result` event and close the turn's books on disk. `body` has `result` or `errors`."""
     now = yield Now()
+    yield from _close_books(context, now)
     if context.version.rich_events:
-        yield from _close_books(context, now)
         event = _rich_result(context, subtype, is_error, terminal, end, now, body)
     else:
         event = _plain_result(context, subtype, is_error, now, body)
@@ -135,8 +135,11 @@ def _rich_result(
 
 def _close_books(context: Context, now: float) -> Steps:
     """`last-prompt`, `mode` and `cost-state`: what a resumed session reads back."""
-    yield from context.note("last-prompt", leafUuid=context.session.leaf)
-    yield from context.note("mode", mode="normal")
+    if context.version.rich_events:
+        yield from context.note("last-prompt", leafUuid=context.session.leaf)
+        yield from context.note("mode", mode="normal")
+    if context.version.costs != "session":
+        return
     yield from context.note(
         "cost-state",
         totalCostUSD=context.ledger.cost,

@@ -23,6 +23,7 @@ class Say:
     stop: str | None = None
     input: int = 10
     write: int = 0
+    write_1h: int = 0  # the part of `write` that lasts an hour
     read: int = 0
     output: int = 5
     cut_after: int | None = None  # events, then the connection breaks
@@ -117,7 +118,7 @@ def _events(reply: Reply, body: Mapping[str, Any], n: int) -> Iterator[WireEvent
 
 
 def _usage(say: Say) -> dict[str, Any]:
-    split = {"ephemeral_5m_input_tokens": say.write, "ephemeral_1h_input_tokens": 0}
+    split = {"ephemeral_5m_input_tokens": say.write - say.write_1h, "ephemeral_1h_input_tokens": say.write_1h}
     figures = {"input_tokens": say.input, "cache_creation_input_tokens": say.write, "cache_read_input_tokens": say.read}
     more = {"cache_creation": split, "service_tier": "standard", "inference_geo": "not_available"}
     return {**figures, "output_tokens": say.output, **more}

@@ -99,6 +99,13 @@ def test_usage_of_a_result_is_the_sum_over_the_calls_of_the_turn(tmp_path: Path)
     assert result["num_turns"] == 2
 
 
+def test_an_hour_of_cache_is_paid_for_as_such(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, NEW, Say("a", input=0, write=1_000_000, write_1h=400_000, output=0))
+    result = desk.ask("-p", "one", *STREAM).result
+    assert result["total_cost_usd"] == pytest.approx(0.6 * 5 + 0.4 * 8)
+    assert result["usage"]["cache_creation"]["ephemeral_1h_input_tokens"] == 400_000
+
+
 @pytest.mark.parametrize(("version", "tokens"), [(OLD, 20), (NEW, 30)])
 def test_costs_cover_the_run_in_the_old_version_and_the_session_in_the_new(
     tmp_path: Path, version: str, tokens: int
@@ -145,6 +152,26 @@ def test_one_token_less_does_not_compact(tmp_path: Path) -> None:
     for argv in (("one", "--session-id"), ("two", "--resume"), ("go", "--resume")):
         done = desk.ask("-p", argv[0], *STREAM, argv[1], SID)
     assert ("system", "compact_boundary") not in done.shape()
+
+
+def test_2_1_19_does_not_compact_one_token_earlier(tmp_path: Path) -> None:
+    """Its rows have the output count of the start, 1."""
+    desk = Desk(tmp_path, OLD, Say("r1", input=172_498), Say("r2"))
+    desk.ask("-p", "one", *STREAM, "--session-id", SID)
+    assert ("system", "compact_boundary") not in desk.ask("-p", "two", *STREAM, "--resume", SID).shape()
+
+
+def test_after_a_compaction_the_size_is_unknown_until_the_next_call(tmp_path: Path) -> None:
+    """The call behind the compaction fails; the figures of the exchange that was kept must not compact once more."""
+    full, bad = Say("r2", input=170_000), Refuse(403, "permission_error", "no")
+    desk = Desk(
+        tmp_path, NEW, Say("r1"), full, Say("<summary>S</summary>"), bad, Say("r3"), auto_compact_window=200_000
+    )
+    desk.ask("-p", "one", *STREAM, "--session-id", SID)
+    desk.ask("-p", "two", *STREAM, "--resume", SID)
+    assert desk.ask("-p", "three", *STREAM, "--resume", SID).exit == 1
+    done = desk.ask("-p", "four", *STREAM, "--resume", SID)
+    assert (done.exit, ("system", "compact_boundary") in done.shape()) == (0, False)
 
 
 def test_2_1_19_compacts_at_window_less_27500_and_summarises_the_new_prompt_away(tmp_path: Path) -> None:
@@ -326,6 +353,46 @@ async def anext_tick() -> None:
     import asyncio
 
     await asyncio.sleep(0)
+
+
+# -- tools -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "written"),
+    [((), False), (("--permission-mode", "acceptEdits"), True), (("--allowedTools", "Write"), True),
+     (("--dangerously-skip-permissions",), True), (("--permission-mode", "dontAsk"), False)],
+)  # fmt: skip
+def test_a_file_is_written_only_with_leave(tmp_path: Path, argv: tuple[str, ...], written: bool) -> None:
+    path = tmp_path / "new.txt"
+    call = {"id": "toolu_1", "name": "Write", "input": {"file_path": str(path), "content": "x"}}
+    done = Desk(tmp_path, NEW, Say(calls=[call]), Say("Done")).ask("-p", "hi", *STREAM, *argv)
+    assert path.exists() is written
+    assert bool(done.result["permission_denials"]) is not written
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [("cat a.txt | wc -l", True), ("git log", True), ("git push", False), ("cat a > b", False), ("echo $(id)", False)],
+)
+def test_a_command_that_only_reads_needs_no_leave(tmp_path: Path, command: str, runs: bool) -> None:
+    call = {"id": "toolu_1", "name": "Bash", "input": {"command": command}}
+    done = Desk(tmp_path, NEW, Say(calls=[call]), Say("Done")).ask("-p", "hi", *STREAM)
+    assert bool(done.result["permission_denials"]) is not runs
+
+
+def test_edit_replaces_what_is_there_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two one")
+
+    def edit(old: str) -> dict[str, Any]:
+        given = {"file_path": "a.txt", "old_string": old, "new_string": "2"}
+        return {"id": f"toolu_{old}", "name": "Edit", "input": given}
+
+    desk = Desk(tmp_path, NEW, Say(calls=[edit("one"), edit("two"), edit("three")]), Say("Done"))
+    desk.ask("-p", "hi", *STREAM, "--permission-mode", "acceptEdits")
+    assert (tmp_path / "a.txt").read_text() == "one 2 one"
+    results = desk.stub.bodies[-1]["messages"][-1]["content"]
+    assert [r.get("is_error", False) for r in results] == [True, False, True]
 
 
 # -- formats ---------------------------------------------------------------------------------------------------------
