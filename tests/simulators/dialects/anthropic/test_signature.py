@@ -50,8 +50,8 @@ def test_foreign_thinking_is_taken_as_genuine() -> None:
 
 
 BOUND = (
-    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove "
-    'the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+    "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
+    'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
 )
 
 
