@@ -156,22 +156,27 @@ def _runtimes(names: Sequence[str] | None) -> list[Any]:
     from difflib import get_close_matches
 
     from claw.lab import runtimes
+    from simulators.core.document import DocumentError
 
-    known = runtimes.kinds()
-    chosen = list(dict.fromkeys(names or runtimes.DEFAULT))
-    for name in chosen:
-        if name not in known:
+    chosen = []
+    for name in dict.fromkeys(names or runtimes.DEFAULT):
+        try:
+            chosen.append(runtimes.named(name))
+        except KeyError:
+            known = [*runtimes.kinds(), *runtimes.presets()]
             near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            _refuse(f"there is no runtime `{name}`{hint} There are: {', '.join(known)}.")
-    return [known[name] for name in chosen]
+            hint = f"; did you mean `{near[0]}`?" if near else "."
+            _refuse(f"there is no runtime `{name}`{hint} There are {', '.join(known)}, and files that describe one.")
+        except DocumentError as error:
+            _refuse(str(error))
+    return chosen
 
 
 def _play(plans: "Sequence[Plan]", kinds: Sequence[Any], jobs: int, seed: int, fail_fast: bool) -> "Iterator[Result]":
     if jobs > 1:
         from claw.lab import pool
 
-        return pool.run(plans, [kind.name for kind in kinds], jobs=jobs, seed=seed, fail_fast=fail_fast)
+        return pool.run(plans, [kind.source or kind.name for kind in kinds], jobs=jobs, seed=seed, fail_fast=fail_fast)
     from claw.lab import runner
 
     return runner.run(plans, kinds, seed=seed, fail_fast=fail_fast)

@@ -51,18 +51,20 @@ class ScenarioFile(pytest.File):
         from simulators.core.document import DocumentError
 
         names = self.config.getini("claw_runtimes") or runtimes.DEFAULT
-        known = runtimes.kinds()
-        for name in names:
-            if name not in known:
-                raise self.CollectError(f"claw_runtimes: there is no runtime `{name}`; there are {', '.join(known)}")
         try:
+            kinds = [runtimes.named(name) for name in names]
             plans = load_file(self.path)
+        except KeyError as error:
+            known = ", ".join([*runtimes.kinds(), *runtimes.presets()])
+            raise self.CollectError(
+                f"claw_runtimes: there is no runtime `{error.args[0]}`; there are {known}"
+            ) from None
         except DocumentError as error:
             raise self.CollectError(str(error)) from None
         for plan in plans:
-            for name in names:
-                title = f"{plan.name}[{'-'.join(filter(None, [name, plan.variant]))}]"
-                yield ScenarioItem.from_parent(self, name=title, plan=plan, kind=known[name])
+            for kind in kinds:
+                title = f"{plan.name}[{'-'.join(filter(None, [kind.name, plan.variant]))}]"
+                yield ScenarioItem.from_parent(self, name=title, plan=plan, kind=kind)
 
 
 class ScenarioItem(pytest.Item):

@@ -138,11 +138,15 @@ def _leaves(value: object, name: str = "") -> Iterator[str]:
 
 
 def play(scenario: Scenario, runtime: Runtime, *, seed: int = 0, mutate: str | None = None) -> Evidence:
-    """Play a scenario once under virtual time. Raises `Failed` when the runtime or the lab breaks."""
+    """Play a scenario once, under virtual time if the runtime lives in it.
+
+    Raises `Failed` when the runtime or the lab breaks.
+    """
     with tempfile.TemporaryDirectory(prefix="claw-lab-", dir=scratch_root(), ignore_cleanup_errors=True) as folder:
         try:
-            stage = set_up(scenario, Path(folder), seed=seed, mutate=mutate)
-            return virtual_time.run(_Play(stage, runtime).go())
+            stage = set_up(scenario, Path(folder), seed=seed, mutate=mutate, real_time=runtime.real_time)
+            drive = asyncio.run if runtime.real_time else virtual_time.run
+            return drive(_Play(stage, runtime).go())
         except Exception as error:
             raise Failed(_where(error)) from error
 
@@ -155,8 +159,8 @@ class _Play:
         self.evidence = Evidence(scenario=stage.scenario, runtime=runtime.name, capabilities=runtime.capabilities)
 
     async def go(self) -> Evidence:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        now = self.stage.provider.now
+        began = now()
         try:
             await self._bounded()
             self.evidence.session = await self.runtime.session()
@@ -164,7 +168,7 @@ class _Play:
         finally:
             self.evidence.children = await self.runtime.close()
         evidence = self.evidence
-        evidence.virtual_s = loop.time() - began
+        evidence.virtual_s = now() - began
         evidence.exchanges = self.stage.provider.exchanges()
         evidence.unused = self.stage.provider.unused()
         return evidence
@@ -207,14 +211,14 @@ class _Play:
                 return
 
     async def _step(self, n: int, step: Step, following: Step | None) -> None:
-        loop, provider = asyncio.get_running_loop(), self.stage.provider
-        played = Played(n=n, kind=step.kind, prompt=step.prompt, began=virtual_time.EPOCH + loop.time())
+        provider = self.stage.provider
+        played = Played(n=n, kind=step.kind, prompt=step.prompt, began=provider.now())
         self.evidence.steps.append(played)
         calls, spawned = len(provider), len(self.runtime.spawns() or ())
         try:
             played.outcome = await self._do(step, following)
         finally:
-            played.ended = virtual_time.EPOCH + loop.time()
+            played.ended = provider.now()
             played.exchanges = provider.exchanges(after=calls)
             played.spawns = (self.runtime.spawns() or [])[spawned:]
 
@@ -226,7 +230,7 @@ class _Play:
         if step.restart:
             await self.runtime.restart()
         elif step.advance is not None:
-            await asyncio.sleep(step.seconds)
+            await self.runtime.advance(step.seconds)
         return None
 
 

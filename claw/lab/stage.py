@@ -112,11 +112,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     count: Callable[[str], int]
 
 
-def set_up(scenario: Scenario, folder: Path, *, seed: int, mutate: str | None = None) -> Stage:
+def set_up(scenario: Scenario, folder: Path, *, seed: int, mutate: str | None = None, real_time: bool = False) -> Stage:
     """A stage with a fresh simulator on which the scenario's accounts are loaded."""
     from simulators import Simulator
+    from simulators.shells.serving import RealClock
 
-    simulator = Simulator(seed=seed)
+    simulator = Simulator(seed=seed, clock=RealClock() if real_time else None)
     named = accounts(scenario)
     for name, document in named.items():
         simulator.account(account_key(name)).load(document)

@@ -28,7 +28,7 @@ def look(params: Params, evidence: Evidence, step: Which) -> Finding:
     if not steps:
         return nothing(f"no prompt was answered in step {step}")
     reports = [played.outcome.report for played in steps if played.outcome and played.outcome.report is not None]
-    if not reports:
+    if not any("attempts" in report for report in reports):
         return unknown("this runtime reports no attempts")
     tries = [attempt for report in reports for attempt in report.get("attempts") or ()]
     if not tries:

@@ -7,7 +7,7 @@ import msgspec
 
 from claw.lab.checks._params import Figure, Options, compared
 from claw.lab.compare import Value
-from claw.lab.evidence import Evidence, Finding, Problem, Which, found, join, nothing, short
+from claw.lab.evidence import Evidence, Finding, Problem, Which, found, join, nothing, short, unknown
 
 STEP: Which = "last"
 
@@ -32,6 +32,8 @@ def look(params: str | Named | None, evidence: Evidence, step: Which) -> Finding
 
 
 def _one(params: str | Named | None, failure: Problem | None) -> list[Finding]:
+    if failure is not None and not failure.kind and (isinstance(params, str) or _kind_asked(params)):
+        return [unknown(f"this runtime does not say why it failed: {short(failure.message)}")]
     kind: Value = failure.kind if failure else None
     said = f" ({short(failure.message)})" if failure and failure.message else ""
     if not isinstance(params, Named):
@@ -44,3 +46,7 @@ def _one(params: str | Named | None, failure: Problem | None) -> list[Finding]:
         message = failure.message if failure else ""
         parts.append(found(params.message in message, f"its message is {short(message)!r}"))
     return parts
+
+
+def _kind_asked(params: str | Named | None) -> bool:
+    return isinstance(params, Named) and not isinstance(params.kind, msgspec.UnsetType)

@@ -35,7 +35,8 @@ def _one(name: str, params: Params, played: Played) -> Finding:
     usage = report.get("usage") or {}
     shown = report.get("cost_usd") if name == "cost_usd" else usage.get(name)
     if shown is None:
-        return nothing(f"{name} is not shown")
+        told = "cost_usd" in report if name == "cost_usd" else name in usage
+        return nothing(f"{name} is not shown") if told else unknown(f"this runtime never shows {name}")
     expected = getattr(params, name)
     if expected == TRUE_VALUE:
         expected = _true(name, played, usage.get("context_window"))

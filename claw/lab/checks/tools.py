@@ -23,7 +23,7 @@ def look(params: Params, evidence: Evidence, step: Which) -> Finding:
     if not steps:
         return nothing(f"no prompt was answered in step {step}")
     reports = [played.outcome.report for played in steps if played.outcome and played.outcome.report is not None]
-    if not reports:
+    if not any("tool_calls" in report for report in reports):
         return unknown("this runtime reports no tool calls")
     runs = [run for report in reports for run in report.get("tool_calls") or ()]
     mine = [run for run in runs if params.name in (msgspec.UNSET, run.get("name"))]

@@ -26,15 +26,11 @@ def look(params: Params, evidence: Evidence, step: Which) -> Finding:
 
 
 def reported(key: str, params: Figures, evidence: Evidence, step: Which) -> Finding:
-    """Compare the object `key` of each selected report, field by field."""
+    """Compare the object `key` of each selected report, field by field, as far as the runtime reports it."""
     steps = evidence.prompts(step)
     if not steps:
         return nothing(f"no prompt was answered in step {step}")
     reports = [played.outcome.report for played in steps if played.outcome and played.outcome.report is not None]
-    if not reports:
-        return unknown("this runtime reports no usage")
-    parts = []
-    for report in reports:
-        figures = dict.fromkeys(params.__struct_fields__) | dict(report.get(key) or {})
-        parts += compare_all(params, figures)
-    return join(parts)
+    figures = [dict(report[key]) for report in reports if report.get(key) is not None]
+    told = [part for figure in figures for part in compare_all(params, figure)]
+    return join(told) if told else unknown(f"this runtime reports no {', '.join(params.given())}")

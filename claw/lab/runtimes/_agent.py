@@ -32,6 +32,7 @@ class AgentRuntime:
     name = ""
     capabilities: frozenset[str] = frozenset()
     without_effect: frozenset[str] = frozenset()
+    real_time = False
     clis: tuple[str, ...] = ()
 
     def __init__(self) -> None:
@@ -157,6 +158,9 @@ class AgentRuntime:
         events = self._events
         await self._start_again()
         return Outcome(killed=True, events=events)
+
+    async def advance(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def restart(self) -> None:
         await self._start_again()

@@ -1,7 +1,7 @@
 """What a runtime under test must be able to do, so that a scenario can be played with it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
@@ -21,6 +21,7 @@ class Runtime(Protocol):
     name: str
     capabilities: frozenset[str]
     without_effect: frozenset[str]
+    real_time: bool  # its processes live in the outside world's time
 
     def accepts(self, scenario: Scenario) -> str | None:
         """None if this runtime knows every setting of `given.runtime`, else why the scenario is not for it."""
@@ -33,6 +34,9 @@ class Runtime(Protocol):
 
     async def compact(self) -> Outcome | None:
         """Compact the session by hand."""
+
+    async def advance(self, seconds: float) -> None:
+        """Move the clocks that the runtime and the provider go by."""
 
     async def restart(self) -> None:
         """A new process over the same files; what was not synced is gone."""
@@ -54,8 +58,8 @@ class Runtime(Protocol):
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A runtime that can be chosen by name: `make()` gives a fresh one for a play."""
+    """A runtime that can be chosen: `make()` gives a fresh one for a play. `source` is the file that describes it."""
 
     name: str
     make: Callable[[], Runtime]
-    options: Mapping[str, Any] = {}
+    source: str | None = None

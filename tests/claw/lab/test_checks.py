@@ -9,7 +9,14 @@ from claw.lab import checks
 from claw.lab.evidence import Evidence, Finding, Outcome, Problem, SessionEntry, SessionState, Spawn
 
 REPORT = {
-    "usage": {"input": 1, "cache_read": 85000, "cache_write_5m": 500, "context_tokens": 95, "context_percent": 43},
+    "usage": {
+        "input": 1,
+        "cache_read": 85000,
+        "cache_write_5m": 500,
+        "context_tokens": 95,
+        "context_percent": 43,
+        "context_window": None,
+    },
     "usage_total": {"output": 9},
     "cost_usd": 0.01,
     "tool_calls": [{"id": "t1", "name": "read", "ok": True}, {"id": "t2", "name": "exec", "ok": False}],

@@ -31,6 +31,7 @@ class Stub:
     name = "stub"
     capabilities = frozenset({"embedded", "virtual_time"})
     without_effect = frozenset({"cli_tools"})
+    real_time = False
 
     def __init__(self, act: Callable[["Stub", str], Any]) -> None:
         self._act = act
@@ -52,6 +53,9 @@ class Stub:
     async def compact(self) -> Outcome | None:
         self.log.append("compact")
         return None
+
+    async def advance(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def restart(self) -> None:
         self.log.append("restart")
