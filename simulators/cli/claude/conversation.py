@@ -96,6 +96,7 @@ def _place(run: _Run, text: str) -> None:
 
 def _plain(chain: Sequence[Row]) -> list[Message]:
     made: list[Message] = []
+    lost = _without_result(chain)
     for row in chain:
         if row["type"] == "user":
             content = row["message"]["content"]
@@ -103,9 +104,16 @@ def _plain(chain: Sequence[Row]) -> list[Message]:
                 made[-1]["content"] = [*_blocks(made[-1]["content"]), *_blocks(content)]
             else:
                 made.append({"role": "user", "content": content})
-        elif _speaks(row):
+        elif _speaks(row) and not (row["message"]["content"] and row["message"]["content"][0].get("id") in lost):
             _add_assistant(made, row)
     return made
+
+
+def _without_result(chain: Sequence[Row]) -> set[str]:
+    """Ids of tool calls that the chain has no result for."""
+    blocks = [b for r in chain if r["type"] in ("user", "assistant") for b in _blocks(r["message"]["content"])]
+    answered = {b.get("tool_use_id") for b in blocks}
+    return {b["id"] for b in blocks if b.get("type") == "tool_use" and b["id"] not in answered}
 
 
 def _speaks(row: Row) -> bool:

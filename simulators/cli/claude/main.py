@@ -11,6 +11,7 @@ from simulators.cli.claude.context import Context, Settings
 from simulators.cli.claude.flags import Options, UsageError, parse
 from simulators.cli.claude.loop import restore, run_turn
 from simulators.cli.claude.models import lookup
+from simulators.cli.claude.repair import mend
 from simulators.cli.claude.session import Session
 from simulators.cli.claude.usage import Counts, usage_object
 from simulators.cli.claude.versions import VERSIONS, Version
@@ -125,6 +126,8 @@ def _open(start: Start, options: Options, version: Version, settings: Settings) 
         yield from context.session.append(*({**r, "sessionId": id} for r in rows))
     context.model = lookup(_model_name(context))
     restore(context)
+    if rows:
+        yield from mend(context)
     return context
 
 

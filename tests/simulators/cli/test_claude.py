@@ -1,5 +1,6 @@
 """The fake claude in both versions: what the model receives, what is counted, when it compacts, how it fails."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,39 @@ def test_a_damaged_line_in_the_chain_loses_what_was_before_it_in_the_old_version
     assert "second question" in sent
 
 
+async def killed(desk: Desk, *argv: str) -> None:
+    """Start a fake and kill it as soon as its tool call is on disk."""
+    env = {"HOME": str(desk.home), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-ant-test-000"}
+    process = await desk.processes.spawn(("claude", *argv), cwd=str(desk.home), env=env)
+    while not any("toolu_1" in path.read_text() for path in desk.home.glob(".claude/projects/*/*.jsonl")):
+        await asyncio.sleep(0.001)
+    process.kill()
+    await process.wait()
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_a_session_killed_in_a_tool_resumes_with_a_history_that_is_sound(tmp_path: Path, version: str) -> None:
+    call = {"id": "toolu_1", "name": "Bash", "input": {"command": "tail -f /dev/null"}}
+    desk = Desk(tmp_path, version, Say("Let me", calls=[call]), Say("ok"))
+    run(killed(desk, "-p", "do it", *STREAM, "--session-id", SID, "--allowedTools", "Bash"))
+    assert desk.ask("-p", "go on", *STREAM, "--resume", SID).exit == 0
+    blocks = [b for m in desk.stub.bodies[-1]["messages"] if isinstance(m["content"], list) for b in m["content"]]
+    calls = [b["id"] for b in blocks if b["type"] == "tool_use"]
+    results = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+    assert calls == results == (["toolu_1"] if version == NEW else [])
+    assert "Let me" in [b.get("text") for b in blocks]
+
+
+def test_the_old_version_answers_an_open_prompt_itself_when_it_resumes(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, OLD, Say("a"), Say("SUMMARY"), Say("b"))
+    desk.ask("-p", "one", *STREAM, "--session-id", SID)
+    desk.ask("-p", "/compact", *STREAM, "--resume", SID)
+    desk.ask("-p", "two", *STREAM, "--resume", SID)
+    roles = [(m["role"], len(m["content"])) for m in desk.stub.bodies[-1]["messages"]]
+    assert roles == [("user", 4), ("assistant", 1), ("user", 1)]
+    assert desk.stub.bodies[-1]["messages"][1]["content"][0]["text"] == "No response requested."
+
+
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
@@ -340,19 +374,13 @@ def test_a_request_under_way_is_left_when_the_process_is_ended(tmp_path: Path) -
     async def story() -> int:
         process: Any = await FakeProcesses(stub).spawn(("claude", "-p", "hi"), cwd=str(tmp_path), env=env)
         while not stub.requests:
-            await anext_tick()
+            await asyncio.sleep(0)
         process.terminate()
         return await process.wait()
 
     stub, env = Stub(Say("late", wait=100.0)), {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-x"}
     assert run(story()) == 143
     assert stub.ended == ["client_gone"]
-
-
-async def anext_tick() -> None:
-    import asyncio
-
-    await asyncio.sleep(0)
 
 
 # -- tools -----------------------------------------------------------------------------------------------------------
