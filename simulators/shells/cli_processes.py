@@ -354,6 +354,7 @@ class FakeProcess:
             return Executed(-signals.SIGKILL, b"", b"", timed_out=True)
         except asyncio.CancelledError:
             self._kill_child()
+            await child.communicate()  # its pipes are closed by us, not by the garbage collector
             raise
 
 
