@@ -113,10 +113,16 @@ class _Notice:
         runtime = os.environ.get("XDG_RUNTIME_DIR")
         return Path(runtime or tempfile.gettempdir()) / f"claw-sim-{os.getuid() if hasattr(os, 'getuid') else 0}"
 
+    @staticmethod
+    def _mine(folder: Path) -> bool:
+        """Not one that somebody else has put there: the place may be a folder that all share."""
+        return not hasattr(os, "getuid") or folder.lstat().st_uid == os.getuid()
+
     def put(self, line: str) -> None:
         try:
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
-            self._path.write_text(line)
+            if self._mine(self._path.parent):
+                self._path.write_text(line)
         except OSError:
             pass  # only a convenience: --url says the same
 
@@ -134,8 +140,8 @@ class _Notice:
         """The URL of the server started last that still runs, or None."""
         folder = cls._folder()
         try:
-            if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-                return None  # somebody else's, in a shared folder
+            if not cls._mine(folder):
+                return None
             notices = sorted(folder.glob("*.json"), key=lambda p: p.stat().st_mtime, reverse=True)
         except OSError:
             return None
