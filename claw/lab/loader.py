@@ -13,7 +13,7 @@ from claw.lab import checks, invariants, mutations
 from claw.lab.compare import comparison
 from claw.lab.evidence import Which
 from claw.lab.library import scenario_files
-from claw.lab.parts import read_provider, read_settings
+from claw.lab.parts import read_cli, read_provider, read_settings
 from claw.lab.patches import merge, to_data, variants
 from claw.lab.schema import NEEDS, Scenario
 from simulators.core.document import Document, DocumentError, convert, load_yaml
@@ -146,6 +146,7 @@ def _plan(place: _Place, data: dict[str, Any], path: Path, variant: str) -> Plan
         raise place.moved(error) from None
     _check_steps(place, scenario)
     read_provider(place, scenario)
+    read_cli(place, scenario)
     read_settings(place, scenario)
     return Plan(
         name=f"{scenario.area}/{path.name.removesuffix('.scenario.yaml').split('.')[0]}",

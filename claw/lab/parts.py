@@ -61,6 +61,16 @@ def read_settings(place: Place, scenario: Scenario) -> None:
         raise place.moved(error, at="given.runtime") from None
 
 
+def read_cli(place: Place, scenario: Scenario) -> None:
+    """Refuse a document of the CLI fakes that they would refuse. Raises `DocumentError`."""
+    from simulators.cli.config import parse_config
+
+    try:
+        parse_config(scenario.cli)
+    except DocumentError as error:
+        raise place.moved(error, at="cli") from None
+
+
 def read_provider(place: Place, scenario: Scenario) -> None:
     """Refuse an account document that the simulators would refuse. Raises `DocumentError`."""
     from simulators.core.account_document import parse_accounts

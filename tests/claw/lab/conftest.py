@@ -19,7 +19,8 @@ def exchange() -> Callable[..., dict[str, Any]]:
     """One journal entry of a plain answered request; keywords change it."""
 
     def make(n: int = 1, **changed: Any) -> dict[str, Any]:
-        request = {"model": "sim-m", "max_tokens": 100, "system": "Say BANANA.", "messages": []}
+        request = {"model": "sim-m", "max_tokens": 100, "system": "Say BANANA."}
+        request |= {"messages": [{"role": "user", "content": "hi"}]}
         tokens = {"input": 10, "cache_read": 80, "cache_write_5m": 5, "cache_write_1h": 0, "output": 3}
         made = {
             "n": n, "at": 1767225600.0 + n, "key": "sk-…", "dialect": "anthropic", "path": "/v1/messages",

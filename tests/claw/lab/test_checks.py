@@ -214,6 +214,26 @@ def test_a_failed_run_is_told_by_kind_and_message(evidence: Any) -> None:
     assert "credit balance" in look(play, "failure", None).saw
 
 
+def early(exchange: Any) -> list[dict[str, Any]]:
+    """A 429 that asked for seven seconds, and the next request after one."""
+    told = {"kind": "rate_limited", "message": "slow down", "retry_after": 7}
+    return [exchange(1, status=429, at=0.0, error=told, tokens=None), exchange(2, at=1.0)]
+
+
+@pytest.mark.parametrize(("wanted", "status"), [("bad", "pass"), ("ok", "fail")])
+def test_a_check_of_the_verdict_can_be_expected(evidence: Any, exchange: Any, wanted: str, status: str) -> None:
+    seen = look(evidence(exchanges=early(exchange)), "verdict", {"sent_before_retry_after": wanted})
+    assert seen.status == status
+    assert "sent_before_retry_after is bad: " in seen.saw
+
+
+def test_a_check_of_the_verdict_that_could_not_be_made_is_not_checked(evidence: Any, exchange: Any) -> None:
+    play = evidence(exchanges=[exchange(1)])
+    assert look(play, "verdict", {"sent_before_retry_after": "ok"}).status == "not_checked"
+    assert look(play, "verdict", {"sent_before_retry_after": "not_checked"}).status == "pass"
+    assert "has no check `nonsense`" in look(play, "verdict", {"nonsense": "ok"}).saw
+
+
 def test_a_killed_prompt_has_no_reply_to_look_at(evidence: Any) -> None:
     seen = look(evidence(outcome=Outcome(killed=True)), "reply", {"contains": "x"})
     assert (seen.status, seen.empty) == ("fail", True)

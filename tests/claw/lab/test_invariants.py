@@ -6,7 +6,7 @@ import pytest
 
 from claw.lab import invariants
 from claw.lab.evidence import Evidence, Outcome, Problem, SessionEntry, SessionState, Spawn
-from claw.lab.invariants import process, script, session
+from claw.lab.invariants import process, script, session, wire
 
 ASKED = SessionEntry(id="a", parent=None, type="message", role="user", text="What is the capital of Germany?")
 TOLD = SessionEntry(id="b", parent="a", type="message", role="assistant", text="BANANA")
@@ -85,6 +85,25 @@ def test_a_tool_started_twice_or_a_run_ended_twice_is_found(evidence: Any) -> No
 def test_a_stray_request_is_found(evidence: Any, exchange: Any) -> None:
     seen = named(script.look(evidence(exchanges=[exchange(4, answered_by="unmatched")])), "nothing_unmatched")
     assert (seen.status, seen.saw) == ("fail", "the script has no answer for request 4")
+
+
+def test_the_whole_verdict_is_an_invariant(evidence: Any, exchange: Any) -> None:
+    told = {"kind": "rate_limited", "message": "slow down", "retry_after": 7}
+    calls = [exchange(1, status=429, at=0.0, error=told, tokens=None), exchange(2, at=1.0)]
+    seen = wire.look(evidence(exchanges=calls))
+    assert [finding.name for finding in seen] == list(wire.NAMES)
+    assert named(seen, "sent_before_retry_after").status == "fail"
+    assert named(seen, "truncated_stream_accepted").status == "not_checked"
+
+
+def test_what_the_runtime_shows_is_compared_with_the_wire(evidence: Any, exchange: Any) -> None:
+    def shown(tokens: int) -> Any:
+        report = {"usage": {"context_tokens": tokens}, "cost_usd": 0.01}
+        outcome = Outcome(reply="BANANA", exit=0, report=report)
+        return named(wire.look(evidence(outcome=outcome, exchanges=[exchange(1)])), "shown_is_not_true")
+
+    assert shown(95).status == "pass"
+    assert (shown(2_080_469).status, "2,080,469" in shown(2_080_469).saw) == ("fail", True)
 
 
 def test_what_cannot_be_seen_is_not_checked(evidence: Any) -> None:

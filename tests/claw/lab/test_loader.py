@@ -41,6 +41,16 @@ known_bad:
 
 # Each mistake: what stands there, what is written instead, and the error, with F for the file.
 MISTAKES = [
+    (
+        "area: resume",
+        "area: resume\ncli: {verion: {}}",
+        "F:3: cli.verion: unknown key `verion`; did you mean `version`?",
+    ),
+    (
+        "area: resume",
+        'area: resume\ncli: {version: {claude: "2.1.18"}}',
+        "F:3: cli.version.claude: version `2.1.18` of",
+    ),
     ("about:", "abut:", "F:1: abut: unknown key `abut`; did you mean `about`?"),
     ("area: resume", "area: resum", "F:2: area: `resum` is none of auth, cache, "),
     ("stream: true", "streem: true", "F:6: given.runtime.streem: there is no setting `streem`; did you mean `stream`?"),
