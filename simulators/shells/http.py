@@ -55,6 +55,7 @@ class HttpDoor:
         if self.control is not None and scope["path"].startswith(CONTROL):
             await self.control(scope, receive, send)
             return
+        cycle = scope["extensions"].pop(_CYCLE)  # taken out, as it refers to the scope: no work for the collector
         body = await read_body(receive)
         if body is None:
             return
@@ -69,7 +70,7 @@ class HttpDoor:
         answer = self.provider.handle(request)
         why: Ended = "cut"
         try:
-            why = await _Performance(scope, receive, getattr(self.provider.clock, "rate", 1.0)).perform(answer)
+            why = await _Performance(cycle, receive, getattr(self.provider.clock, "rate", 1.0)).perform(answer)
         finally:
             answer.close(self.provider.clock.now(), why)
 
@@ -96,10 +97,9 @@ class _Performance:
     costs twice as much, and knows no connection that ends in the middle.
     """
 
-    def __init__(self, scope: Message, receive: Receive, rate: float) -> None:
-        self._scope, self._receive, self._rate = scope, receive, rate
-        self._cycle: RequestResponseCycle = scope["extensions"][_CYCLE]
-        self._transport = self._cycle.transport
+    def __init__(self, cycle: RequestResponseCycle, receive: Receive, rate: float) -> None:
+        self._cycle, self._receive, self._rate = cycle, receive, rate
+        self._transport = cycle.transport
         self._begun = False  # the final head is on its way
         self._ready: list[bytes] = []  # to be written
         self._chunked = False
@@ -163,8 +163,8 @@ class _Performance:
                 continue
             lines.append(f"{name}: {value}\r\n")
         if head.status >= 200:
-            bodiless = self._scope["method"] == "HEAD" or head.status in (204, 304)
-            self._chunked = length is None and not bodiless and self._scope["http_version"] != "1.0"
+            bodiless = self._cycle.scope["method"] == "HEAD" or head.status in (204, 304)
+            self._chunked = length is None and not bodiless and self._cycle.scope["http_version"] != "1.0"
             if self._chunked:
                 lines.append("transfer-encoding: chunked\r\n")
             elif length is None and not bodiless:

@@ -1,5 +1,6 @@
 """The HTTP door, seen from a bare socket: framing, breaks, limits, and clients that leave."""
 
+import gc
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -221,3 +222,19 @@ def test_a_fast_clock_shortens_waits(canned) -> None:
         assert httpx2.get(served.url).text == "x"
         assert time.monotonic() - started < 5
     assert clock.now() - began >= 10
+
+
+def test_a_request_leaves_no_work_for_the_collector_of_cycles(canned) -> None:
+    """At thousands of requests a second that would be a tenth of the time."""
+    with serving(canned([OK, Chunk(b"one")])) as exchange, socket.create_connection(exchange.address) as sock:
+        sock.settimeout(5)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(50):
+                sock.sendall(request(close=False))
+                while not sock.recv(4096).endswith(b"0\r\n\r\n"):
+                    pass
+            assert gc.collect() < 50
+        finally:
+            gc.enable()
