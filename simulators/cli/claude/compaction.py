@@ -146,7 +146,8 @@ def _finished(context: Context, error: str | None = None) -> Steps:
 
 
 def _split(context: Context, chain: list[Row], refusal: Trouble | None) -> tuple[list[Row], list[Row]]:
-    """(rows that the summary covers, rows that stay). The open prompt stays where the version keeps a tail."""
+    """(rows that the summary covers, rows that stay). The open prompt stays where the version keeps a tail; results of
+    tools are covered as well, for no request may hold a call without its result."""
     if not context.version.compact_keeps_tail:
         return chain, []
     open_at = _open_prompt(chain)
@@ -154,7 +155,8 @@ def _split(context: Context, chain: list[Row], refusal: Trouble | None) -> tuple
     messages = [r for r in answered if r["type"] in ("user", "assistant")]
     if refusal is None:
         tail = [r for r in messages if r["type"] == "assistant"][-1:]
-        return answered, tail + [r for r in prompt if r["type"] != "attachment"]
+        between_tools = any(r["type"] == "user" and _is_tool_result(r) for r in prompt)
+        return chain if between_tools else answered, tail + [r for r in prompt if r["type"] != "attachment"]
     turns = [i for i, r in enumerate(answered) if r["type"] == "user" and not _is_tool_result(r)]
     cut = turns[_oldest(answered, turns, refusal)] + 1 if len(turns) > 1 else len(answered)
     return answered[:cut], [r for r in answered[cut:] + prompt if r["type"] in ("user", "assistant")]
@@ -166,8 +168,8 @@ def _is_tool_result(row: Row) -> bool:
 
 
 def _oldest(rows: Sequence[Row], turns: Sequence[int], refusal: Trouble | None) -> int:
-    """Which turn is the last of the oldest part, that a refused request gives up: twice the share by which it was too
-    long, at least two turns, all but the last where the refusal names no figures."""
+    """Which turn is the last of the oldest part, which a refused request gives up: twice the share by which it was
+    too long, at least two turns, all but the last where the refusal names no figures."""
     found = re.search(r"(\d+) tokens > (\d+)", refusal.message if refusal else "")
     if found is None:
         return len(turns) - 1
@@ -290,7 +292,12 @@ def announce(context: Context) -> Steps:
     """The attachments that tell a fresh conversation what there is (nothing in versions without them)."""
     if not context.version.reminders:
         return
-    for kind, body, text in announcements(context.version, model=context.model, cwd=context.start.cwd):
+    for kind, body, text in announcements(
+        context.version,
+        model=context.model,
+        cwd=context.start.cwd,
+        bridged=context.mcp.tool_names() if context.mcp is not None else (),
+    ):
         yield from context.add("attachment", **attachment(kind, body, text))
 
 

@@ -130,10 +130,16 @@ def _add_assistant(made: list[Message], row: Row) -> None:
 
 
 def _joined(before: Sequence[str], contents: Sequence[Any]) -> Any:
-    """One content from several: a lone text stays a string; every text but the last ends with a newline."""
+    """One content from several: a lone text stays a string; every text but the last ends with a newline.
+
+    Results of tools come first: the provider refuses anything between a call and its result.
+    """
     if not before and len(contents) == 1:
         return contents[0]
-    parts = [[{"type": "text", "text": t}] for t in before] + [_blocks(c) for c in contents]
+    blocks_of = [_blocks(c) for c in contents]
+    results = [b for b in blocks_of if b and b[0]["type"] == "tool_result"]
+    spoken = [b for b in blocks_of if b not in results]
+    parts = [*results, *([{"type": "text", "text": t}] for t in before), *spoken]
     joined: list[Message] = []
     for i, blocks in enumerate(parts):
         last = i == len(parts) - 1
