@@ -69,6 +69,31 @@ class Exec:
 
 
 @dataclass(frozen=True, slots=True)
+class StartServer:
+    """Start a program that is talked to by lines (an MCP server), under this name. Result: whether it started."""
+
+    name: str
+    argv: Sequence[str]
+    env: Mapping[str, str]  # added to the fake's own
+
+
+@dataclass(frozen=True, slots=True)
+class TellServer:
+    """Write to a started server's stdin. Result: None; a server that is gone hears nothing."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HearServer:
+    """Result: the next line of a started server's stdout, b"" at its end or when none comes in time."""
+
+    name: str
+    timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class ReadFile:
     """Result: the bytes, or None if there is no such file."""
 
@@ -152,6 +177,9 @@ Effect = (
     | NextChunk
     | Hangup
     | Exec
+    | StartServer
+    | TellServer
+    | HearServer
     | ReadFile
     | ListFiles
     | WriteFile

@@ -21,6 +21,7 @@ from simulators.cli.effects import (
     Executed,
     Exit,
     Hangup,
+    HearServer,
     IgnoreSigterm,
     Interrupted,
     ListFiles,
@@ -31,12 +32,14 @@ from simulators.cli.effects import (
     ReadFile,
     ReadStdin,
     Start,
+    StartServer,
+    TellServer,
     Wait,
     Write,
     WriteFile,
 )
 from simulators.cli.start import FAKES, start_fake
-from simulators.core.document import Document
+from simulators.shells.alone import alone_provider
 from simulators.shells.answers import AnswerReader, Provider
 from simulators.shells.file_effects import perform_file
 
@@ -135,24 +138,6 @@ class FakeProcesses:
         return self._alone
 
 
-def check_provider(document: Document, *, at: Sequence[str] = ("provider",)) -> None:
-    """Refuse a bad account document now rather than at the first call. Raises `DocumentError`."""
-    from simulators.core.account_document import parse_account
-    from simulators.shells.simulator import parts
-
-    known = parts()
-    parse_account(document, faults=known.faults, errors=known.errors, at=at)
-
-
-def alone_provider(document: Mapping[str, Any] | None, *, clock: Any, seed: int) -> Provider:
-    """A simulator that belongs to the fakes, with one account for whatever key they carry."""
-    from simulators.shells.simulator import Simulator
-
-    script = None if document is None else dict(document)
-    made: Provider = Simulator(seed=seed, clock=clock, script=script)
-    return made
-
-
 @dataclass(slots=True)
 class _Pipe:
     """One output of a fake: what was written, and a wake-up for whoever reads."""
@@ -199,6 +184,7 @@ class FakeProcess:
         self._linger = 0.0
         self._interrupt = False
         self._child: asyncio.subprocess.Process | None = None
+        self._servers: dict[str, asyncio.subprocess.Process] = {}
         loop = asyncio.get_running_loop()
         self._exited: asyncio.Future[int] = loop.create_future()
         self._task = loop.create_task(self._run(), name=f"fake {spawn.name} {pid}")
@@ -211,7 +197,10 @@ class FakeProcess:
 
     async def wait(self) -> int:
         """The exit code; negative for a signal."""
-        return await asyncio.shield(self._exited)
+        code = await asyncio.shield(self._exited)
+        if not self._task.done():
+            await asyncio.wait([self._task])  # what it had started is gone as well
+        return code
 
     def terminate(self) -> None:
         """SIGTERM: the CLI prints nothing more and exits with 143."""
@@ -241,7 +230,7 @@ class FakeProcess:
         self._exited.set_result(code)
         if self._reader is not None:
             self._reader.leave()
-        self._kill_child()
+        self._kill_children()
         if self._linger:
             loop = asyncio.get_running_loop()
             loop.call_later(self._linger, self._out.close)
@@ -250,12 +239,11 @@ class FakeProcess:
             self._out.close()
             self._err.close()
 
-    def _kill_child(self) -> None:
-        if self._child is not None and self._child.returncode is None:
-            try:
-                os.killpg(self._child.pid, signals.SIGKILL)
-            except ProcessLookupError:
-                pass
+    def _kill_children(self) -> None:
+        """End the tool that runs and the servers, each with all that it started."""
+        for child in (self._child, *self._servers.values()):
+            if child is not None:
+                _end_group(child)
 
     async def _run(self) -> None:
         try:
@@ -271,6 +259,9 @@ class FakeProcess:
             if not self._exited.done():
                 self._finish(-signals.SIGKILL)
             self._program.close()
+            for child in (self._child, *self._servers.values()):
+                if child is not None:
+                    await child.wait()
 
     async def _drive(self) -> None:
         result: Any = None
@@ -303,6 +294,8 @@ class FakeProcess:
             return await self._talk(effect)
         if isinstance(effect, Exec):
             return await self._exec(effect)
+        if isinstance(effect, StartServer | TellServer | HearServer):
+            return await self._serve(effect)
         if isinstance(effect, ReadStdin):
             return self._read_stdin(effect)
         if isinstance(effect, Now):
@@ -334,28 +327,58 @@ class FakeProcess:
         taken, self._stdin = self._stdin[:end], self._stdin[end:]
         return taken
 
-    async def _exec(self, effect: Exec) -> Executed:
-        self._child = child = await asyncio.create_subprocess_exec(
-            *effect.argv,
-            cwd=self._real_path(effect.cwd),
-            env={name: self._real_path(value) for name, value in self._spawn.env.items()},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
+    async def _start_program(
+        self, argv: Sequence[str], cwd: str, env: Mapping[str, str], *, stderr: int = asyncio.subprocess.PIPE
+    ) -> asyncio.subprocess.Process:
+        """Start a real program with pipes; the fake's environment and `env`. While it runs, virtual time is real."""
+        pipe = asyncio.subprocess.PIPE
+        environment = {name: self._real_path(value) for name, value in {**self._spawn.env, **env}.items()}
+        real = self._real_path(cwd)
+        return await asyncio.create_subprocess_exec(
+            *argv, cwd=real, env=environment, stdin=pipe, stdout=pipe, stderr=stderr, start_new_session=True
         )
+
+    async def _serve(self, effect: StartServer | TellServer | HearServer) -> bool | bytes | None:
+        if isinstance(effect, StartServer):
+            try:
+                self._servers[effect.name] = await self._start_program(
+                    effect.argv, self._spawn.cwd, effect.env, stderr=asyncio.subprocess.DEVNULL
+                )
+            except OSError:
+                return False
+            return True
+        server = self._servers.get(effect.name)
+        if server is None or server.stdin is None or server.stdout is None:
+            return b"" if isinstance(effect, HearServer) else None
+        if isinstance(effect, TellServer):
+            server.stdin.write(effect.data)
+            return None
+        try:
+            async with asyncio.timeout(effect.timeout_s):
+                return await server.stdout.readline()
+        except TimeoutError:
+            return b""
+
+    async def _exec(self, effect: Exec) -> Executed:
+        self._child = child = await self._start_program(effect.argv, effect.cwd, {})
         try:
             async with asyncio.timeout(effect.timeout_s):
                 out, err = await child.communicate(effect.stdin)
             return Executed(child.returncode or 0, out, err)
         except TimeoutError:
-            self._kill_child()
+            _end_group(child)
             await child.wait()
             return Executed(-signals.SIGKILL, b"", b"", timed_out=True)
-        except asyncio.CancelledError:
-            self._kill_child()
-            await child.communicate()  # its pipes are closed by us, not by the garbage collector
-            raise
+
+
+def _end_group(child: asyncio.subprocess.Process) -> None:
+    """SIGKILL to a program's group, if it runs, and its pipes closed (by us, not by the garbage collector)."""
+    if child.returncode is None:
+        try:
+            os.killpg(child.pid, signals.SIGKILL)
+        except ProcessLookupError:
+            pass
+    child._transport.close()  # type: ignore[attr-defined]
 
 
 async def _asleep(steps: Generator[float, None, T]) -> T:

@@ -7,8 +7,8 @@ from typing import Any
 from simulators.cli.config import parse_config
 from simulators.cli.start import BASE_URLS, FakePlan
 from simulators.core.document import DocumentError, load_yaml
+from simulators.shells.alone import alone_provider, check_provider
 from simulators.shells.answers import Provider
-from simulators.shells.cli_processes import alone_provider, check_provider
 from simulators.shells.program import RealClock
 
 

@@ -24,6 +24,7 @@ from simulators.cli.effects import (
     Executed,
     Exit,
     Hangup,
+    HearServer,
     IgnoreSigterm,
     Interrupted,
     ListFiles,
@@ -35,6 +36,8 @@ from simulators.cli.effects import (
     ReadStdin,
     Reply,
     Start,
+    StartServer,
+    TellServer,
     Wait,
     Write,
     WriteFile,
@@ -71,6 +74,7 @@ class Performer:
         self._response: HTTPResponse | None = None
         self._reader: AnswerReader | None = None
         self.child: subprocess.Popen[bytes] | None = None
+        self._servers = Servers()
 
     def perform(self, effect: Effect) -> Any:
         """The result that the fake is sent. `Exit` and `Die` do not come here."""
@@ -88,6 +92,8 @@ class Performer:
             return self._hang_up()
         if isinstance(effect, Exec):
             return self._exec(effect)
+        if isinstance(effect, StartServer | TellServer | HearServer):
+            return self._servers.perform(effect)
         if isinstance(effect, ReadFile | ListFiles | WriteFile):
             return perform_file(effect)
         if isinstance(effect, Now):
@@ -166,13 +172,75 @@ class Performer:
             out, err = child.communicate()
             return Executed(-signal.SIGKILL, out, err, timed_out=True)
 
+    def close(self) -> None:
+        """Let go of servers and connections."""
+        self._servers.close()
+        self._hang_up()
+
     def kill_child(self) -> None:
-        """End the tool that runs, with all that it started."""
+        """End the tool that runs, with all that it started, and the servers."""
+        self._servers.close()
         if self.child is not None and self.child.poll() is None:
             try:
                 os.killpg(self.child.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+
+class Servers:
+    """Programs that a fake talks to by lines."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def perform(self, effect: StartServer | TellServer | HearServer) -> bool | bytes | None:
+        """The effect's result."""
+        if isinstance(effect, StartServer):
+            return self._start(effect)
+        server = self._running.get(effect.name)
+        if isinstance(effect, HearServer):
+            return b"" if server is None else _line(server.stdout, effect.timeout_s)
+        try:
+            if server is not None and server.stdin is not None:
+                server.stdin.write(effect.data)
+                server.stdin.flush()
+        except OSError:
+            pass
+        return None
+
+    def _start(self, effect: StartServer) -> bool:
+        pipe = subprocess.PIPE
+        env = {**os.environ, **effect.env}
+        try:
+            self._running[effect.name] = subprocess.Popen(
+                list(effect.argv), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env, start_new_session=True
+            )
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End them all."""
+        for server in self._running.values():
+            try:
+                os.killpg(server.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            server.communicate()
+        self._running = {}
+
+
+def _line(stream: Any, timeout_s: float) -> bytes:
+    """The next line of a pipe, b"" if none comes in time. The pipe is read unbuffered, so that waiting is honest."""
+    parts: list[bytes] = []
+    while not parts or parts[-1] != b"\n":
+        if not select.select([stream], [], [], timeout_s)[0]:
+            return b""
+        taken = os.read(stream.fileno(), 1)
+        if not taken:
+            return b""
+        parts.append(taken)
+    return b"".join(parts)
 
 
 def _sleep(seconds: float) -> None:
@@ -253,6 +321,7 @@ def main(argv: list[str] | None = None) -> int:
             print(problem, file=sys.stderr)
             return 2
     start = Start(words[1:], env, os.getcwd(), seed=int.from_bytes(os.urandom(6)), root=os.geteuid() == 0)
+    performer = Performer(plan.open_provider)
     program = start_fake(
         name,
         start,
@@ -261,7 +330,10 @@ def main(argv: list[str] | None = None) -> int:
         alone=plan.open_provider is not None,
         misbehave=plan.ways,
     )
-    return drive(program, Performer(plan.open_provider))
+    try:
+        return drive(program, performer)
+    finally:
+        performer.close()
 
 
 if __name__ == "__main__":

@@ -222,6 +222,11 @@ def say_block(context: Context, message: Message, block: Message, request_id: st
         body |= {"timestamp": stamp(now), "request_id": request_id}
         if block.get("type") == "thinking":
             body |= {"thinking_duration_ms": 1, "thinking_display": "updates"}
+        found = context.mcp.find(str(block.get("name", ""))) if context.mcp is not None else None
+        if found is not None:
+            server, tool = found
+            meta = {"id": block["id"], "display_name": tool.capitalize(), "server_display_name": server.name}
+            body["tool_use_meta"] = [{**meta, "tool_name": tool}]
         if context.superseding:
             body["supersedes"] = list(context.superseding)
             context.superseding = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulators.cli.claude import request
 from simulators.cli.claude.conversation import Message, messages
@@ -16,6 +16,9 @@ from simulators.cli.claude.usage import Counts, Ledger
 from simulators.cli.claude.versions import Version
 from simulators.cli.effects import Effect, Now, Start
 from simulators.cli.ids import SeededIds
+
+if TYPE_CHECKING:
+    from simulators.cli.claude.mcp import Mcp
 
 Steps = Generator[Effect, Any, None]
 
@@ -78,7 +81,7 @@ class Context:
         self.dropped_tokens = 0
         self.device = prose_digest(self.home)
         self.base_url = start.env.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com").rstrip("/")
-        self.mcp: Any = None
+        self.mcp: Mcp | None = None
         self.superseding: tuple[str, ...] = ()  # rows that the next answer takes the place of
 
     # -- rows ---------------------------------------------------------------------------------------------------
@@ -187,7 +190,7 @@ class Context:
             system=request.system_blocks(
                 version, sections=sections, appended=appended, first_user=first_text(made), control=control
             ),
-            tools=request.tools(version, model, names=named),
+            tools=[*request.tools(version, model, names=named), *self._bridged_tools(plan)],
             user_id=request.user_id(version, device=self.device, session=self.session.id),
             max_tokens=plan.max_tokens or (20_000 if sections == [SUMMARISER] else self.budget(model)),
             effort=self.effort if model.effort else None,
@@ -204,6 +207,12 @@ class Context:
         headers = request.headers(version, env=self.env, session=self.session.id, beta=betas, alone=self.settings.alone)
         url = f"{self.base_url}/v1/messages?beta=true"
         return url, headers, dump(body).encode("utf-8", "surrogatepass")
+
+    def _bridged_tools(self, plan: Plan) -> list[dict[str, Any]]:
+        """Tools of MCP servers, where the version does not defer them."""
+        if self.mcp is None or self.version.defers_mcp_tools or plan.summary:
+            return []
+        return self.mcp.declared()
 
     def _shed(self, plan: Plan, names: list[str]) -> tuple[list[str], list[str], bool]:
         """Betas, tools and whether thinking is displayed after giving up `plan.shed` optional things (see `calls`)."""

@@ -10,6 +10,7 @@ from simulators.cli.claude.commands import slash_command
 from simulators.cli.claude.context import Context, Settings
 from simulators.cli.claude.flags import Options, UsageError, parse
 from simulators.cli.claude.loop import restore, run_turn
+from simulators.cli.claude.mcp import McpProblem, connect
 from simulators.cli.claude.models import lookup
 from simulators.cli.claude.repair import mend
 from simulators.cli.claude.session import Session
@@ -39,9 +40,13 @@ def claude(start: Start, settings: Settings) -> Program:
         _check(options, start)
         yield from _read_files(options)
         context = yield from _open(start, options, version, settings)
+        context.mcp = yield from connect(context)
         code = yield from _run(context)
     except UsageError as error:
         yield Write(f"{error}\n".encode(), "stderr")
+        code = 1
+    except McpProblem as problem:
+        yield Write(f"{problem}\n".encode(), "stderr")
         code = 1
     except _Stop as stop:
         if str(stop):

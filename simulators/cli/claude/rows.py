@@ -33,7 +33,9 @@ def environment_text(cwd: str) -> str:
     return f"Working directory: {cwd}\n{prose('environment', 745)}"
 
 
-def announcements(version: Version, *, model: Model, cwd: str) -> Sequence[tuple[str, Row, str]]:
+def announcements(
+    version: Version, *, model: Model, cwd: str, bridged: Sequence[str] = ()
+) -> Sequence[tuple[str, Row, str]]:
     """(kind, attachment, rendered text) of what a conversation is told when it begins or was compacted."""
     names = list(version.deferred_tools)
     host = {"workingDirectory": cwd, "isGitRepo": False, "platform": "linux", "shell": "bash"}
@@ -41,12 +43,12 @@ def announcements(version: Version, *, model: Model, cwd: str) -> Sequence[tuple
     runs_on = f"This conversation runs on {model.title} ({model.id}). {prose('model', 70)}"
     inline = model.form == "inline"  # these are told a little more
     deferred = prose("deferred tools", (405 if inline else 366) - sum(len(n) + 1 for n in names))
-    deferred += "\n" + "\n".join(names)
+    deferred += "\n" + "\n".join([*names, *bridged])
     agents = prose("agents", 1843 if inline else 1636)
     return (
         ("environment", {"snapshot": host}, environment_text(cwd)),
         ("model", {"identity": identity}, runs_on),
-        ("deferred_tools_delta", {"addedNames": names, "removedNames": []}, deferred),
+        ("deferred_tools_delta", {"addedNames": [*names, *bridged], "removedNames": []}, deferred),
         ("agent_listing_delta", {"addedTypes": ["general-purpose"], "isInitial": True}, agents),
         ("skill_listing", {"skillCount": 13, "isInitial": True}, prose("skills", 6275)),
     )

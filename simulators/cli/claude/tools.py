@@ -7,6 +7,7 @@ from typing import Any
 
 from simulators.cli.claude import catalogue
 from simulators.cli.claude.context import Context
+from simulators.cli.claude.mcp import Server
 from simulators.cli.claude.probes import ask_for_paths
 from simulators.cli.effects import Effect, Exec, Executed, ReadFile, WriteFile
 
@@ -34,9 +35,8 @@ class ToolOutcome:
 def run_tool(context: Context, call: Mapping[str, Any]) -> Generator[Effect, Any, ToolOutcome]:
     """Run one `tool_use` block."""
     name, given, id = call["name"], dict(call.get("input") or {}), call["id"]
-    if context.mcp is not None and name.startswith("mcp__"):
-        bridged: ToolOutcome = yield from context.mcp.call(context, call)
-        return bridged
+    if context.mcp is not None and (found := context.mcp.find(name)) is not None:
+        return (yield from _bridged(context, *found, call))
     if name not in _offered(context):
         return _refused(id, f"Error: No such tool available: {name}")
     wrong = catalogue.problems(name, context.version.name, given)
@@ -53,6 +53,23 @@ def run_tool(context: Context, call: Mapping[str, Any]) -> Generator[Effect, Any
     outcome: ToolOutcome = yield from runner(context, id, given)
     outcome.decision = decision
     return outcome
+
+
+def _bridged(
+    context: Context, server: Server, tool: str, call: Mapping[str, Any]
+) -> Generator[Effect, Any, ToolOutcome]:
+    """A tool of an MCP server; it needs leave as a command does."""
+    assert context.mcp is not None
+    name, id = call["name"], call["id"]
+    rules = [rule for rule in context.options.allowed_tools if rule in (name, f"mcp__{server.name}", "*")]
+    mode = context_mode(context)
+    if not rules and mode != "bypassPermissions":
+        return _denied(context, id, name, dict(call.get("input") or {}))
+    said = yield from context.mcp.call(context, server, tool, call)
+    content = said.get("content", [])
+    block = _block(id, content, error=True if said.get("isError") else None)
+    decision = {"decision": "accept", "source": "config", "reason_type": "rule" if rules else "mode"}
+    return ToolOutcome(block, content, decision)
 
 
 def _offered(context: Context) -> list[str]:
@@ -88,8 +105,8 @@ def _denied(context: Context, id: str, name: str, given: Mapping[str, Any]) -> T
     elif name == "Bash":
         text = f"{str(given.get('command', '')).split(' ')[0]} needs approval. {_DENIED_HINT}"
     else:
-        verb = "write to" if name in ("Write", "Edit", "NotebookEdit") else "use"
-        text = f"Claude requested permissions to {verb} {given.get('file_path', name)}, but you haven't granted it yet."
+        what = f"write to {given.get('file_path', '')}" if name in ("Write", "Edit", "NotebookEdit") else f"use {name}"
+        text = f"Claude requested permissions to {what}, but you haven't granted it yet."
     block = {"type": "tool_result", "content": text, "is_error": True, "tool_use_id": id}
     reject = {"decision": "reject", "source": "config", "reason_type": "mode" if by_mode else "other"}
     meta = {"non_execution_kind": "permission-rule"}

@@ -39,6 +39,7 @@ class Version:
     overloaded_attempts: int  # attempts at a 529 before giving up (or falling back)
     retry_after_limit: float  # a longer retry-after is not waited for
     resume_missing_echoes_id: bool  # in stream-json: the id asked for, else a random one
+    defers_mcp_tools: bool  # tools of MCP servers are not in the request, the model is told of them
     path_probe: bool  # a small model is asked which paths a shell command touched
     tools: tuple[str, ...]
     deferred_tools: tuple[str, ...]
@@ -84,6 +85,7 @@ V2_1_332 = Version(
     overloaded_attempts=3,
     retry_after_limit=60.0,
     resume_missing_echoes_id=True,
+    defers_mcp_tools=True,
     path_probe=False,
     tools=(
         "Agent", "Bash", "Edit", "ListAgents", "Read", "ReportFindings", "ScheduleWakeup", "Skill", "ToolSearch",
@@ -144,6 +146,7 @@ V2_1_19 = Version(
     overloaded_attempts=3,
     retry_after_limit=60.0,
     resume_missing_echoes_id=False,
+    defers_mcp_tools=False,
     path_probe=True,
     tools=(
         "Task", "TaskOutput", "Bash", "Glob", "Grep", "ExitPlanMode", "Read", "Edit", "Write", "NotebookEdit",

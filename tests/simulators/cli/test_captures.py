@@ -1,6 +1,7 @@
 """The fake against recorded runs of the real CLI: the same command line, the provider scripted alike."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -302,10 +303,23 @@ def test_one_process_many_prompts(name: str, tmp_path: Path) -> None:
     compare(capture, got, stub.requests[:KEPT_REQUESTS])
 
 
+def test_a_tool_of_an_mcp_server(tmp_path: Path) -> None:
+    """A real server over stdio; the tool is not in the request, and the model calls it all the same."""
+    capture = Capture("c09_mcp")
+    at = capture.argv.index("--mcp-config") + 1
+    config = {"mcpServers": {"echo": {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_echo.py")]}}}
+    argv = [*capture.argv[:at], json.dumps(config), *capture.argv[at + 1 :]]
+    call = {"id": "toolu_01", "name": "mcp__echo__say", "input": {"text": "yo"}}
+    stub = Stub(*with_ids(capture, [Say(calls=[call]), Say("Done")]))
+    got = play(tmp_path, capture, stub, world(tmp_path, stub, capture), argv=argv)
+    compare(capture, got, stub.requests)
+    assert got.events[0]["mcp_servers"] == capture.stdout[0]["mcp_servers"]
+
+
 def test_how_many_recordings_are_covered(capsys: pytest.CaptureFixture[str]) -> None:
     """Says how many of the recordings of claude are compared, so that a shrinking number is seen."""
     here = {p.name for p in captures.FOLDER.iterdir() if p.name.startswith("c")}
-    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps} | set(STREAMED)) & here
+    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps} | {"c09_mcp", *STREAMED}) & here
     with capsys.disabled():
         print(f"\nthe fake claude was compared with {len(covered)} of {len(here)} recorded runs")
     assert len(covered) >= 60

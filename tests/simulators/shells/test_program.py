@@ -59,6 +59,16 @@ def test_it_plays_another_release_and_misbehaves_as_the_document_says(claw_sim: 
     assert json.loads(done.stdout)["claude_code_version"] == "2.1.19"
 
 
+def test_it_talks_to_an_mcp_server(claw_sim: ClawSim, claw_cli: ClawCli) -> None:
+    claw_sim.script([{"tool_calls": [{"name": "mcp__echo__say", "input": {"text": "yo"}}]}, "Done"])
+    echo = {"command": sys.executable, "args": [str(Path(__file__).parents[1] / "cli/mcp_echo.py")]}
+    config = json.dumps({"mcpServers": {"echo": echo}})
+    argv = ["claude", "-p", "hi", *STREAM, "--mcp-config", config, "--allowedTools", "mcp__echo"]
+    done = subprocess.run(argv, capture_output=True, stdin=-3, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert b"MARK_MCP yo" in done.stdout
+
+
 def test_alone_it_answers_by_itself_from_the_documents_provider(shim: str, tmp_path: Path) -> None:
     document = tmp_path / "fake.yaml"
     document.write_text("provider:\n  turns:\n  - text: all alone\n")
