@@ -300,6 +300,13 @@ def test_the_old_version_answers_an_open_prompt_itself_when_it_resumes(tmp_path:
     assert desk.stub.bodies[-1]["messages"][1]["content"][0]["text"] == "No response requested."
 
 
+def test_a_session_that_cannot_be_written_is_answered_and_ends_with_one(tmp_path: Path) -> None:
+    (tmp_path / ".claude").write_text("a file where the folder should be")
+    done = Desk(tmp_path, NEW, Say("ok")).ask("-p", "hi", *STREAM)
+    assert (done.exit, done.result["is_error"], done.result["result"]) == (1, False, "ok")
+    assert b"Not a directory" in done.stderr or b"File exists" in done.stderr
+
+
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
@@ -407,6 +414,15 @@ def test_a_command_that_only_reads_needs_no_leave(tmp_path: Path, command: str, 
     call = {"id": "toolu_1", "name": "Bash", "input": {"command": command}}
     done = Desk(tmp_path, NEW, Say(calls=[call]), Say("Done")).ask("-p", "hi", *STREAM)
     assert bool(done.result["permission_denials"]) is not runs
+
+
+def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    given = {"command": "echo begun; tail -f /dev/null", "timeout": 50}
+    call = {"id": "toolu_1", "name": "Bash", "input": given}
+    desk = Desk(tmp_path, NEW, Say(calls=[call]), Say("Done"))
+    assert desk.ask("-p", "hi", *STREAM, "--allowedTools", "Bash").exit == 0
+    (result,) = desk.stub.bodies[-1]["messages"][-1]["content"]
+    assert result["is_error"] and "timed out" in result["content"]
 
 
 def test_edit_replaces_what_is_there_once(tmp_path: Path) -> None:
