@@ -127,8 +127,8 @@ def to_json(rows: Sequence[Row]) -> bytes:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """Lines for people: a row a result, its breaks below it."""
-    wide = max((len(row.result.runtime) for row in rows), default=7)
-    long = max((len(row.result.workload) for row in rows), default=8)
+    wide = max([len("runtime"), *(len(row.result.runtime) for row in rows)])
+    long = max([len("workload"), *(len(row.result.workload) for row in rows)])
     yield f"{'workload':<{long}}  {'runtime':<{wide}}  requests  hit ratio  of ideal        cost       ideal  breaks"
     for row in rows:
         made = row.result
