@@ -264,12 +264,23 @@ class Work:
     def _parse(self, operation: Operation) -> ModelCall:
         call = self.call
         if call is None:
-            call = self.call = self.dialect.parse(self.request, operation, self.state.models)
-            call.path, call.headers = self.request.path, call.headers or self.request.headers
+            call = self.call = self.state.read_calls.get(self.request) or self._read(operation)
             exchange = self.exchange
             exchange.model, exchange.stream = call.model or None, call.stream
             if operation == "generate":
-                call.kind = exchange.kind = kind_of(call, self.number, self.state.document.kinds)
+                exchange.kind = call.kind
+        return call
+
+    def _read(self, operation: Operation) -> ModelCall:
+        """Read the request, and remember what came of it unless that depends on the number of the call."""
+        state, request = self.state, self.request
+        call = self.dialect.parse(request, operation, state.models)
+        call.path, call.headers = request.path, call.headers or request.headers
+        kinds = state.document.kinds
+        if operation == "generate":
+            call.kind = kind_of(call, self.number, kinds)
+        if not kinds:
+            state.read_calls.put(request, call)
         return call
 
     def _describe(self) -> None:

@@ -8,6 +8,7 @@ from simulators.core.models import Models, catalogue
 from simulators.core.parts import Parts
 from simulators.core.prompt_cache import PromptCache
 from simulators.core.rate_limit import RateLimits
+from simulators.core.read_calls import ReadCalls
 from simulators.core.tokens import Counter
 from simulators.core.turn import Tokens
 
@@ -24,6 +25,7 @@ class State:
         self.limits = RateLimits(document.limits)
         self.cache = PromptCache(document.cache)
         self.journal = Journal()
+        self.read_calls = ReadCalls()
         self.organization = uuid(self.seed, 0, "organization")
         self.all_faults: list[ArmedFault] = []
         self.faults: dict[Phase, list[ArmedFault]] = {"admission": [], "turn": [], "wire": []}
