@@ -53,18 +53,18 @@ class Engine:
         dialect, operation = self._route(request)
         key = named or dialect.key(request)
         if operation is None:
-            return self._stranger(dialect, Failure(kind="not_found", message="Not found"), now)
+            return self._stranger(dialect, Failure(kind="not_found", message="Not found"), request, now)
         refused = None
         if len(request.body) > getattr(dialect, "max_body", MAX_BODY):
             refused = Failure(kind="request_too_large")
         if not key:
             missing = Failure(kind="auth", details={"key": "missing"})
-            return self._stranger(dialect, refused or missing, now)
+            return self._stranger(dialect, refused or missing, request, now)
         account = self._accounts.get(key)
         if account is None:
             if self.strict_keys:
                 unknown = Failure(kind="auth", details={"key": "unknown"})
-                return self._stranger(dialect, refused or unknown, now)
+                return self._stranger(dialect, refused or unknown, request, now)
             account = self.account(key)
         at = now + self._offset + account.offset
         return account.handle(dialect, request, operation, at, shown_key=named, refused=refused)
@@ -134,7 +134,7 @@ class Engine:
                 return dialect, None
         return next(iter(dialects)), None
 
-    def _stranger(self, dialect: Dialect, failure: Failure, now: float) -> SimulatedAnswer:
+    def _stranger(self, dialect: Dialect, failure: Failure, request: Request, now: float) -> SimulatedAnswer:
         """Refuse a request that belongs to no account; no journal has it."""
         self._strangers += 1
         n = -self._strangers
@@ -143,6 +143,7 @@ class Engine:
             message_id=identifier(self.seed, n, "message"),
             now=now + self._offset,
             organization=uuid(self.seed, 0, "organization"),
+            target=request.target,
         )
         return SimulatedAnswer(refusal(dialect, failure, stamp, dialect.headers(None, {}, stamp)))
 

@@ -14,7 +14,7 @@ from simulators.core.wire import Chunk, Headers, Request
 Level = Literal["tools", "system", "messages"]
 Operation = Literal["generate", "count_tokens", "models", "model", "other"]
 CallKind = Literal["main", "summary", "title", "probe"]
-Ttl = Literal["5m", "1h"]
+Ttl = Literal["5m", "1h", "30m", "12h"]
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +39,25 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     opens_message: bool = False
 
 
+class CacheAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request asks of a prompt cache that is not marked block by block (see `cache_regimes`).
+
+    `automatic`: every prefix of at least `minimum` tokens is kept for `lifetime` seconds after its last use, at most
+    `longest` in all, and read in steps of `step`. `breakpoints`: prefixes end at marks; `implicit` sets one at the end.
+    `key` routes requests together; `depends` are settings without which a prefix is another one, by the vendor's name.
+    """
+
+    regime: Literal["automatic", "breakpoints", "none"]
+    key: str | None = None
+    minimum: int = 1024
+    step: int = 1
+    lifetime: float = 300.0
+    longest: float = float("inf")
+    implicit: bool = True
+    ttl: Ttl = "30m"
+    depends: tuple[tuple[str, str], ...] = ()
+
+
 class ToolDecl(msgspec.Struct, frozen=True):
     """A tool that the request offers: `schema` is its JSON Schema (the persona makes valid calls from it)."""
 
@@ -60,6 +79,7 @@ class ModelCall(msgspec.Struct, kw_only=True):
     # ({"messages": "tool_choice=any"}); part of the cache key.
     settings: Mapping[str, str] = {}
     automatic_breakpoint: Ttl | None = None  # top-level cache_control
+    held: int = 0  # leading blocks out of a cache that the customer made and named; read whatever else is cached
     system: str = ""  # text of the instructions, joined by newlines, for rules and checks
     last_user: str = ""  # text of the last user message ("" after tool results)
     tools: tuple[ToolDecl, ...] = ()
@@ -67,11 +87,16 @@ class ModelCall(msgspec.Struct, kw_only=True):
     tool_results: tuple[str, ...] = ()  # names of the tools whose results the last message carries
     # Input plus max_tokens over the window is refused (else generation stops at the window's end).
     strict_window: bool = False
+    # `sse`: events; `array`: the pieces of one JSON array, each object as soon as it is there.
+    framing: Literal["sse", "array"] = "sse"
     path: str = ""  # of the request; set by the account
     kind: CallKind = "main"  # set by the account from the table of side calls
     body: Mapping[str, Any] = {}  # the decoded request
     headers: Headers = ()
     private: Any = None  # the dialect's own notes between parse and encode
+    cache: CacheAsk | None = None  # None: breakpoints and TTLs as the blocks have them
+    reserves: bool = False  # admission takes input and `max_tokens` from the bucket, whatever the cache gives
+    truncates: bool = False  # what does not fit is dropped from the beginning instead of refused
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -151,6 +176,7 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     tool_ids: tuple[str, ...] = ()
     signature: str = ""
     organization: str = ""
+    target: str = ""  # path and query of the request, where an answer's words or form depend on it
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +196,12 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dialect(Protocol):
-    """One wire API. Stateless; errors in the request are raised as `Refused`, in the vendor's order and words."""
+    """One wire API. Stateless; errors in the request are raised as `Refused`, in the vendor's order and words.
+
+    A dialect may define more, and is asked for it only if it does: `bind(document)` gives the one that serves an account
+    (another server may stand behind the same paths); `extend(call, turn, prompt, output)` gives the turn with what the
+    provider appends to it by itself, once `prompt` and `output` tokens are known.
+    """
 
     name: str
 

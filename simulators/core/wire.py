@@ -7,6 +7,7 @@ every door, and virtual time costs nothing.
 
 from collections.abc import Iterator
 from typing import Literal, Protocol
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -21,6 +22,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     headers: Headers = ()
     body: bytes = b""
+
+    @property
+    def target(self) -> str:
+        """Path and query, as the request line has them."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
     def header(self, name: str) -> str | None:
         """The first value of a header (name in lower case), or None."""
