@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sim": ("sim", "serve the simulated providers over HTTP"),
     "fake": ("fake", "install the CLI fakes in a folder"),
     "agent": ("agent", "ask the agent one thing"),
+    "error": ("error", "say what a provider's error is and what claw would do about it"),
     "sessions": ("sessions", "list and show sessions"),
 }
 

@@ -8,7 +8,7 @@ from claw.core.messages import Message
 from claw.core.policy import USEFUL_OUTPUT
 from claw.core.state import State, Step, derived_uuid
 from claw.core.transcript import CustomEntry, MessageEntry, live, replay
-from claw.core.window import Fill, budget, fill, reserve
+from claw.core.window import DEFAULT_OUTPUT, Fill, budget, fill, reserve
 
 RESEED_LEAD = "This conversation began elsewhere. Its record, for your information:"
 RESEED_TASK = "Go on from there. The next message is:"
@@ -37,7 +37,7 @@ def cli_too_full(state: State) -> bool:
 def call_model(out: Step) -> None:
     """The main call: the conversation as it stands."""
     state = out.state
-    wanted = state.max_tokens or min(state.at.max_output, 32_000)
+    wanted = state.max_tokens or min(state.at.max_output, DEFAULT_OUTPUT)
     room = state.size - fullness(state).at_most
     request = ModelRequest(
         model=state.at.model,

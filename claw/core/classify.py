@@ -5,6 +5,7 @@ Order: false friends → provider table → structured code → body text → st
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -17,8 +18,10 @@ from claw.core.errors import ProviderFailure
 from claw.core.retry_after import lower_headers, retry_after
 from claw.core.secrets import redact, redact_all
 
-# The least room for output that makes lowering max_tokens worth while: tokens, or this part of a small window.
-USEFUL_OUTPUT, USEFUL_PART = 4096, 0.1
+# Asking for less output is the remedy where this much room is left (tokens, or this part of a small window), or where
+# no more than this is missing.
+USEFUL_OUTPUT, USEFUL_PART, NEARLY_FITS = 4096, 0.1, 1024
+LONGEST_REPR = 20_000  # characters
 _PASSING = {Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.SERVER_ERROR, Kind.TIMEOUT}  # kinds that a retry may get past
 _KEPT_HEADERS = ("request-id", "x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "content-type")
 _LEADING_STATUS = re.compile(
@@ -46,11 +49,11 @@ def classify(
     fields = lower_headers(headers)
     if status is None or status < 300:
         found = _LEADING_STATUS.match(answer.text)
-        status = int(found[1]) if found else status
+        status = int(found[1]) if found else _told_status(answer) or status
     kind = _kind((provider or "").lower(), status, answer, in_stream)
-    tokens, limit = None, None
+    tokens = limit = asked = None
     if kind in (Kind.CONTEXT_OVERFLOW, Kind.OUTPUT_BUDGET):
-        kind, tokens, limit = _sizes(kind, answer.text)
+        kind, tokens, limit, asked = _sizes(kind, answer.text)
     wait = retry_after(fields, answer.tree, answer.text, now=now)
     hopeless = _hopeless(kind, answer, told=wait is not None)
     hopeless = hopeless or (kind in _PASSING and fields.get("x-should-retry") == "false")
@@ -61,6 +64,7 @@ def classify(
         retry_after=wait,
         tokens=tokens,
         limit=limit,
+        asked=asked,
         hopeless=hopeless,
         raw={
             "status": status,
@@ -68,6 +72,11 @@ def classify(
             "body": redact_all(answer.tree if answer.tree is not None else answer.message),
         },
     )
+
+
+def _told_status(answer: "Answer") -> int | None:
+    """The status that an error inside a stream gives as its code, as gateways and Google do."""
+    return next((int(code) for code in answer.codes if re.fullmatch(r"[45]\d\d", code)), None)
 
 
 def _wordless(status: int | None, headers: Mapping[str, str]) -> str:
@@ -117,13 +126,24 @@ def _embedded_json(text: str) -> tuple[int, Any]:
     The end of the text and None if there is none. Brackets around numbers are part of a sentence.
     """
     for start in sorted(at for at in (text.find("{"), text.find("[")) if at >= 0):
-        try:
-            value = msgspec.json.decode(text[start:].strip())
-        except msgspec.DecodeError:
-            continue
+        value = _decoded(text[start:].strip())
         if isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict)):
             return start, value
     return len(text), None
+
+
+def _decoded(text: str) -> Any:
+    """JSON, or the `repr` of it that the SDKs for Python put into their messages."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        pass
+    if not text.startswith(("{'", "[{'")) or len(text) > LONGEST_REPR:
+        return None
+    try:
+        return literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 _MESSAGE_KEYS = ("message", "msg", "error_description", "status_msg", "detail", "details", "raw", "reason")
@@ -139,6 +159,7 @@ _NESTED_KEYS = (
     "base_resp",
     "raw",
     "incomplete_details",
+    "innererror",
 )
 
 
@@ -157,6 +178,10 @@ def _walk(node: Any, messages: list[str], codes: list[str], depth: int) -> None:
     messages += [v for key in _MESSAGE_KEYS if isinstance(v := node.get(key), str) and v]
     if isinstance(value := node.get("error"), str):
         messages.append(value)
+    for key, value in node.items():
+        if str(key).lower().endswith("exception") and isinstance(value, dict):  # a frame of an AWS event stream
+            codes.append(_code_name(str(key)))
+            _walk(value, messages, codes, depth + 1)
     for key in _NESTED_KEYS:
         value = node.get(key)
         _walk(
@@ -286,6 +311,8 @@ def _of_status(status: int) -> Kind:
 
 
 def _hopeless(kind: Kind, answer: Answer, *, told: bool) -> bool:
+    if kind is Kind.TRANSPORT:
+        return _has(tables.HOPELESS_TRANSPORT, answer.text)
     if kind not in (Kind.RATE_LIMITED, Kind.AUTH):
         return False
     quotas = _quota_ids(answer.tree)
@@ -305,11 +332,11 @@ def _quota_ids(tree: Any) -> list[str]:
     return found
 
 
-def _sizes(kind: Kind, text: str) -> tuple[Kind, int | None, int | None]:
-    """The numbers of an overflow, and whether asking for less output would do."""
+def _sizes(kind: Kind, text: str) -> tuple[Kind, int | None, int | None, int | None]:
+    """The numbers of an overflow (input, limit, output), and whether asking for less output would do."""
     if kind is Kind.OUTPUT_BUDGET:
         found = next(m for pattern in tables.OUTPUT_LIMIT if (m := _pattern(pattern).search(text)))
-        return kind, 0, _number(found["m"])
+        return kind, 0, _number(found["m"]), _number(found.groupdict().get("out"))
     tokens = limit = out = None
     for pattern in tables.SIZES:
         if match := _pattern(pattern).search(text):
@@ -321,9 +348,10 @@ def _sizes(kind: Kind, text: str) -> tuple[Kind, int | None, int | None]:
     tokens, out = (sum(parts) if parts else tokens), (outs[0] if outs else out)
     if limit is None or tokens is None or not out:
         # without sizes only Anthropic's sentence says which of the two is too large
-        return (Kind.OUTPUT_BUDGET if "input length and `max_tokens` exceed" in text else kind), tokens, limit
+        return (Kind.OUTPUT_BUDGET if "input length and `max_tokens` exceed" in text else kind), tokens, limit, out
     room = limit - tokens
-    return (Kind.OUTPUT_BUDGET if room >= min(USEFUL_OUTPUT, limit * USEFUL_PART) else kind), tokens, limit
+    enough = room >= min(USEFUL_OUTPUT, limit * USEFUL_PART) or (room > 0 and out - room <= NEARLY_FITS)
+    return (Kind.OUTPUT_BUDGET if enough else kind), tokens, limit, out
 
 
 def _number(text: str | None) -> int | None:

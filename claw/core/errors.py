@@ -32,7 +32,8 @@ class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):
 
     `retry_after` in seconds as the other side asked; `replay_safe` false when something was already delivered or done;
     `tokens` and `limit` are the numbers of an overflow message when it has them: what the input takes and what fits, so
-    that `limit - tokens` is the room for output; `hopeless` means that no waiting on this account helps (a revoked key,
+    that `limit - tokens` is the room for output; `asked` the output that was wanted, if told;
+    `hopeless` means that no waiting on this account helps (a revoked key,
     a daily quota, a request larger than the rate limit): rotate or fall back at once. `raw` is what came, no secrets.
     """
 
@@ -43,6 +44,7 @@ class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):
     replay_safe: bool = True
     tokens: int | None = None
     limit: int | None = None
+    asked: int | None = None
     hopeless: bool = False
     raw: dict[str, Any] = {}
 

@@ -15,11 +15,15 @@ STRONG_CODES: tuple[tuple[Kind, str], ...] = (
         "model_max_prompt_tokens_exceeded request_too_large 1261",
     ),
     (Kind.SESSION_EXPIRED, "previous_response_not_found session_not_found conversation_not_found session_expired"),
-    (Kind.BILLING, "insufficient_quota billing_error payment_required billing_hard_limit_reached 1113 1311"),
+    (
+        Kind.BILLING,
+        "insufficient_quota billing_error payment_required billing_hard_limit_reached arrearage "
+        "exceeded_current_quota_error 1113 1311",
+    ),
     (
         Kind.OVERLOADED,
         "overloaded_error overloaded engine_overloaded_error server_is_overloaded modelnotreadyexception "
-        "compaction_unavailable 1305",
+        "compaction_unavailable unavailable_error 1305",
     ),
     (
         Kind.RATE_LIMITED,
@@ -28,18 +32,29 @@ STRONG_CODES: tuple[tuple[Kind, str], ...] = (
         "throttling_exception servicequotaexceededexception resource_exhausted model_cooldown ramp_limit_exceeded "
         "enforced_spend_limit_reached 1302 1303",
     ),
-    (Kind.MODEL_NOT_FOUND, "model_not_found model_not_available deploymentnotfound"),
+    (Kind.MODEL_NOT_FOUND, "model_not_found model_not_available deploymentnotfound invalid_model 1211"),
     (Kind.AUTH, "invalid_api_key api_key_invalid unauthenticated invalid_authentication account_deactivated"),
-    (Kind.REFUSED, "content_filter content_policy_violation bio_policy misalignment_policy_violation"),
-    (Kind.POISONED_HISTORY, "image_dimensions_too_large invalid_encrypted_content compaction_block_misplaced"),
+    (
+        Kind.REFUSED,
+        "content_filter content_policy_violation responsibleaipolicyviolation datainspectionfailed "
+        "data_inspection_failed bio_policy misalignment_policy_violation",
+    ),
+    (
+        Kind.POISONED_HISTORY,
+        "image_dimensions_too_large invalid_encrypted_content compaction_block_misplaced invalid_request_message_order",
+    ),
 )
 
 # Codes that decide only when the text says nothing.
 WEAK_CODES: tuple[tuple[Kind, str], ...] = (
-    (Kind.AUTH, "authentication_error permission_error permission_denied accessdeniedexception access_denied"),
+    (
+        Kind.AUTH,
+        "authentication_error permission_error permission_denied accessdeniedexception access_denied "
+        "expiredtokenexception unrecognizedclientexception",
+    ),
     (Kind.MODEL_NOT_FOUND, "not_found_error not_found resourcenotfoundexception"),
     (Kind.TIMEOUT, "timeout_error deadline_exceeded modeltimeoutexception etimedout esockettimedout cancelled"),
-    (Kind.OVERLOADED, "unavailable service_unavailable_error serviceunavailableexception"),
+    (Kind.OVERLOADED, "unavailable capacity_exceeded service_unavailable_error serviceunavailableexception"),
     (
         Kind.TRANSPORT,
         "econnreset econnrefused econnaborted enetunreach ehostunreach ehostdown enetreset epipe enotfound eai_again "
@@ -61,6 +76,8 @@ BASE_RESP: dict[int, Kind] = {
     1008: Kind.BILLING,
     1013: Kind.SERVER_ERROR,
     1039: Kind.RATE_LIMITED,
+    1041: Kind.RATE_LIMITED,
+    2049: Kind.AUTH,
 }
 
 # Looked at first, whoever sends it: what another rule would get wrong.
@@ -75,11 +92,12 @@ FALSE_FRIENDS: tuple[tuple[Kind, str], ...] = (
     (Kind.BAD_REQUEST, r"reasoning is (?:mandatory|required)|reasoning.{0,40}cannot be disabled"),
 )
 
-# By provider: (provider names, statuses or None, pattern or "" for an empty body, kind).
+# By provider, "" for any: (part of its name, statuses or None, pattern or "" for an empty body, kind).
 PROVIDER_RULES: tuple[tuple[str, tuple[int, ...] | None, str, Kind], ...] = (
     ("cerebras", (400, 413), "", Kind.CONTEXT_OVERFLOW),
     ("cerebras", (400, 413), r"\(no body\)", Kind.CONTEXT_OVERFLOW),
-    ("copilot", (400,), r"^invalid request body$", Kind.CONTEXT_OVERFLOW),
+    ("", (400,), r"^invalid request body$", Kind.CONTEXT_OVERFLOW),  # GitHub Copilot, 48 recorded answers
+    ("copilot", (413,), r"^failed to parse request", Kind.CONTEXT_OVERFLOW),
     ("openrouter", None, r"\bkey limit exceeded", Kind.BILLING),
 )
 
@@ -135,11 +153,14 @@ TEXT_RULES: tuple[tuple[Kind, str], ...] = (
         r"messages with role 'tool' must be a response|no tool (?:output|call) found for|"
         r"without its required 'reasoning' item|without its required following item|"
         r"function call turn comes immediately after|number of function response parts|missing a thought_signature|"
-        r"encrypted content .*could not be verified",
+        r"encrypted content .*could not be verified|items are not persisted when|"
+        r"not the same number of function calls and responses|unexpected role '\w+' after role|expected last role user|"
+        r"reasoning_content.{0,60}must be passed back",
     ),
     (
         Kind.REFUSED,
-        r"blocked by content filter|content management policy|blocked by .{0,30}safety|usage polic(?:y|ies) violation",
+        r"blocked by content filter|content management policy|blocked by .{0,30}safety|usage polic(?:y|ies) violation|"
+        r"potentially violating our usage polic|may contain inappropriate content",
     ),
     (
         Kind.SESSION_EXPIRED,
@@ -150,7 +171,8 @@ TEXT_RULES: tuple[tuple[Kind, str], ...] = (
         Kind.MODEL_NOT_FOUND,
         r"unknown model|model:? \S+ (?:was |is )?not (?:found|available|supported)|models?/\S+ is not found|"
         r"model \S+ does not exist|model .{0,80}(?:does not exist|no access|(?:has been )?deactivated|not found)|"
-        r"the requested model .{0,40}(?:not|unavailable)",
+        r"the requested model .{0,40}(?:not|unavailable)|model identifier is invalid|is not a valid model|"
+        r"invalid model:|model not exist|not found the model|no endpoints found for",
     ),
 )
 
@@ -165,11 +187,13 @@ RATE_TEXT = (
 )
 OVERLOADED_TEXT = (
     r"overloaded|(?:selected )?model is at capacity|service unavailable.*(?:overload|capacity|high demand)|high demand|"
-    r"high load|服务过载|当前负载过高|not ready for inference"
+    r"high load|服务过载|当前负载过高|not ready for inference|server busy|service is too busy|^loading model$|"
+    r"no instances available"
 )
 BILLING_TEXT = (
     r"payment required|insufficient credits?|used all available credits|spend(?:ing)? limit|insufficient[_ ]quota|"
-    r"credit balance|plans & billing|insufficient (?:\w+ )?balance|requires more credits|out of extra usage|"
+    r"credit balance|plans & billing|have any credits|account .{0,60}suspended.{0,40}billing|"
+    r"insufficient (?:\w+ )?balance|requires more credits|out of extra usage|"
     r"draw from your extra usage|extra usage is required|余额不足|欠费|\"code\":\s*\"?1311|"
     r"(?:http|status|code|error)[:= ]{1,3}402\b|^402\b"
 )
@@ -185,7 +209,8 @@ LIMIT_THAT_REFILLS = (
 
 AUTH_TEXT = (
     r"api key (?:has been )?(?:revoked|deactivated|deleted|disabled)|key has been (?:disabled|revoked)|"
-    r"account has been deactivated|not allowed for this organization|invalid (?:x-)?api[- ]key|incorrect api key|"
+    r"account has been deactivated|organization has been disabled|"
+    r"not allowed for this organization|invalid (?:x-)?api[- ]key|incorrect api key|"
     r"api key not valid|could not (?:authenticate|validate).*(?:api key|credentials)|permission_error|"
     r"re-?authenticate|oauth token refresh failed|no credentials found|no api key found|missing scopes?:|"
     r"failed to (?:extract|parse|validate|decode).*token|"
@@ -201,6 +226,7 @@ HOPELESS = (
     r"revoked|deactivated|request too large|must be reduced|perday|regain access on|free usage quota|"
     r"spend(?:ing)?[ _]limit"
 )
+HOPELESS_TRANSPORT = r"certificate"
 # The same, unless the answer says how long it takes.
 HOPELESS_UNTOLD = r"per[ -]day|\btpd\b|\brpd\b|daily|weekly|monthly"
 
@@ -210,6 +236,7 @@ TRANSPORT_TEXT = (
     r"econn(?:refused|reset|aborted)|enetunreach|ehostunreach|ehostdown|enetreset|etimedout|esockettimedout|\bepipe\b|"
     r"enotfound|eai_again|und_err_\w+|^terminated$|connection (?:reset|lost|closed|refused)|other side closed|"
     r"stream (?:was )?(?:closed|aborted)|without sending (?:any )?chunks?|ended without|websocket (?:closed|error)|"
+    r"peer closed connection|server disconnected|incomplete chunked read|certificate|remote protocol error|"
     r"http2 request did not get a response|reset before headers|getaddrinfo|name resolution|网络(?:错误|异常)"
 )
 SERVER_TEXT = (
@@ -234,6 +261,7 @@ STATUS: dict[int, Kind] = {
     410: Kind.SERVER_ERROR,
     413: Kind.CONTEXT_OVERFLOW,
     422: Kind.BAD_REQUEST,
+    424: Kind.SERVER_ERROR,
     425: Kind.SERVER_ERROR,
     429: Kind.RATE_LIMITED,
     499: Kind.TIMEOUT,
@@ -272,7 +300,7 @@ SIZES: tuple[str, ...] = (
 INPUT_PARTS = r"(\d[\d,]*) (?:of (?:text|tool|image|audio) input|in the (?:messages|functions|prompt))"
 OUTPUT_PARTS = r"(\d[\d,]*) in the (?:completion|output)|requested (\d[\d,]*) output tokens|is too large: (\d[\d,]*)\."
 OUTPUT_LIMIT = (
-    r"(?:max_tokens|max_output_tokens|max_completion_tokens): \d+ > (?P<m>\d+), which is the maximum allowed",
+    r"(?:max_tokens|max_output_tokens|max_completion_tokens): (?P<out>\d+) > (?P<m>\d+), which is the maximum allowed",
     r"valid range of max_tokens is \[1, (?P<m>\d+)\]",
     r"max(?:_completion)?_tokens.{0,40}too large.{0,80}at most (?P<m>\d+) (?:completion|output) tokens",
 )

@@ -145,11 +145,13 @@ def _lower(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision |
     """`tokens` and `limit` of the message tell the room that is left for the answer."""
     if now.cli:
         return None
+    useful = USEFUL_OUTPUT
     if failure.tokens is not None and failure.limit is not None:
         room = failure.limit - failure.tokens
+        useful = max(1, min(useful, now.max_tokens // 2))  # of a short answer, most of it
     else:
         room = now.max_tokens // 2
-    if not USEFUL_OUTPUT <= room < now.max_tokens:
+    if not useful <= room < now.max_tokens:
         return None
     return Decision(action="lower_max_tokens", why=f"the input fits; room for the answer is {room}", max_tokens=room)
 

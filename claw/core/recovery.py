@@ -13,7 +13,7 @@ from claw.core.state import Compacting, State, Step, Trigger, draw
 from claw.core.stream import ModelTurn
 from claw.core.transcript import CustomEntry, Entry, live, summary_message
 from claw.core.usage import Usage
-from claw.core.window import budget, message_tokens
+from claw.core.window import DEFAULT_OUTPUT, budget, message_tokens
 
 LEVELS = 3  # keep the newest part; keep a quarter of it; keep nothing but an unanswered prompt
 PASSING = (
@@ -95,7 +95,7 @@ def failed(out: Step, failure: ProviderFailure, delivered: bool) -> None:
 
 def situation(state: State, delivered: bool) -> Situation:
     rest = state.setup.targets[state.target + 1 :]
-    wanted = state.max_tokens or min(state.at.max_output, 32_000)
+    wanted = state.max_tokens or min(state.at.max_output, DEFAULT_OUTPUT)
     return Situation(
         delivered=delivered,
         summary=state.compacting is not None,

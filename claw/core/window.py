@@ -11,6 +11,7 @@ from claw.core.transcript import CompactionEntry, Entry, MessageEntry, live, sum
 
 CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_200
+DEFAULT_OUTPUT = 32_000  # tokens of an answer, where nothing else is set and the model can say that much
 MARGIN = 1.2  # on what is estimated, none on what was counted
 
 
