@@ -28,6 +28,8 @@ def kind_of(call: ModelCall, n: int, extra: Sequence[tuple[CallKind, When]] = ()
     for kind, when in extra:
         if when.matches(call, n):
             return kind
+    if call.side is not None:
+        return call.side
     if call.last_user.startswith(SUMMARY_STARTS) or (call.blocks and call.blocks[-1].text.startswith(SUMMARY_STARTS)):
         return "summary"
     if call.system and not call.tools:

@@ -145,6 +145,7 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Mapping[str, Any], ...] = ()
     stop: str | None = None
     stop_sequence: str | None = None
+    stop_details: Mapping[str, Any] | None = None  # what the vendor says of a refusal besides
     output_tokens: int | None = None
     failure: Failure | None = None
     raw: Mapping[str, Any] | None = None  # {status, headers (pairs), body (bytes)}: sent as it stands
