@@ -4,7 +4,7 @@ A `Dialect` turns a request into a `ModelCall` and a `ModelTurn` back into bytes
 which vendor is spoken: counting, caching, limits, rules and faults work on these types alone.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -97,6 +97,12 @@ class ModelCall(msgspec.Struct, kw_only=True):
     cache: CacheAsk | None = None  # None: breakpoints and TTLs as the blocks have them
     reserves: bool = False  # admission takes input and `max_tokens` from the bucket, whatever the cache gives
     truncates: bool = False  # what does not fit is dropped from the beginning instead of refused
+    own: "ModelTurn | None" = None  # what the provider answers by itself: no turn is used up
+    side: CallKind | None = None  # what the request itself says it is, whatever its text looks like
+    # Called once the prompt can be counted, with the call and a function from blocks to their tokens: the call as the
+    # server changes it before the model sees it.
+    revise: "Callable[[ModelCall, Callable[[Sequence[Block]], Sequence[int]]], ModelCall] | None" = None
+    extra: "Tokens | None" = None  # what a step of the server's own costs, beside the tokens of the answer
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
