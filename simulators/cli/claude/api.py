@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulators.cli.claude.errors import Kind, Trouble, from_response
-from simulators.cli.claude.sse import SseError, SseReader
 from simulators.cli.claude.usage import merge
 from simulators.cli.effects import Call, CallFailed, Effect, Hangup, NextChunk, Now, Reply
+from simulators.cli.sse import SseError, SseReader
 
 Message = dict[str, Any]
 Steps = Generator[Effect, Any, None]
