@@ -58,6 +58,7 @@ class AccountDocument(msgspec.Struct, frozen=True, kw_only=True):
     tokenizer: Literal["default", "chars4", "words"] = "default"
     kinds: tuple[tuple[CallKind, When], ...] = ()
     seed: int | None = None
+    profile: str | None = None  # name of the compatible server that answers on OpenAI's paths
 
 
 def parse_account(
@@ -164,6 +165,7 @@ class _Reader:
                 for table in (tables if isinstance(tables, list) else [tables])
             ),
             seed=file.seed,
+            profile=file.profile,
         )
 
     def turn(self, table: TurnTable, at: str, name: str) -> ModelTurn:

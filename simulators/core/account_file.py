@@ -104,6 +104,7 @@ class Limits(_Table, frozen=True):
     rpm: Count | None = None
     itpm: Count | None = None
     otpm: Count | None = None
+    tpm: Count | None = None  # input and output together, reserved at admission (OpenAI)
     concurrency: Count | None = None
     spend_usd: Amount | None = None
 
@@ -128,12 +129,15 @@ class CacheRules(_Table, frozen=True):
 
     `lookback`: positions searched back from each breakpoint, itself the first. `runs_count_as_one`: a run of `tool_use`
     blocks, or of `tool_result` blocks, takes one position. `expiry_slack`: seconds that an entry lives past its TTL.
+    `overflow_rpm`: in the automatic regime, requests a minute of one prefix and key after which the next go to a cold
+    machine (OpenAI advises to stay below some 15); None: never.
     """
 
     enabled: bool = True
     lookback: Count = 20
     runs_count_as_one: bool = True
     expiry_slack: Amount = 0.0
+    overflow_rpm: Count | None = None
 
 
 class Pacing(_Table, frozen=True):
@@ -161,3 +165,4 @@ class AccountFile(_Table, frozen=True):
     tokenizer: Literal["default", "chars4", "words"] = "default"
     kinds: dict[Literal["main", "summary", "title", "probe"], WhenTable | list[WhenTable]] = {}
     seed: int | None = None
+    profile: str | None = None

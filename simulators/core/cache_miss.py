@@ -42,6 +42,47 @@ def explain(found: Lookup, recent: Iterable[Remembered], rules: CacheRules) -> d
     return _unmoved(earlier, found, rules, lost)
 
 
+_SETTING_REASONS = (
+    "prompt_cache_key", "text_format", "reasoning_effort", "verbosity", "service_tier", "tools",
+)  # fmt: skip
+
+
+def explain_regime(found: Lookup, recent: Iterable[Remembered], rules: CacheRules) -> dict[str, Any] | None:
+    """The same for caches that need no marks (`cache_regimes`); `vendor_reason` is a word of OpenAI's diagnostics."""
+    earlier = _predecessor(found, recent)
+    if earlier is None or found.read >= earlier.cached or found.call.cache is None:
+        return None
+    lost = earlier.cached - found.read
+    blocks = found.call.blocks
+    if earlier.model != found.model.id:
+        return _miss(blocks[0], f"model changed: {earlier.model} → {found.model.id}", "model_changed", lost)
+    place = _first_difference(earlier.blocks, blocks)
+    if place <= earlier.cached_end:
+        if found.read and place < len(blocks) and found.ends[place] - found.read < found.call.cache.step:
+            return None  # the conversation was cut short, and all that is left of it was read
+        miss = _moved(earlier, found, place, lost)
+        return miss | {"vendor_reason": "tools_changed" if miss["level"] == "tools" else "input_changed"}
+    block = blocks[earlier.cached_end]
+    if not rules.enabled:
+        return _miss(block, "the cache is switched off", None, lost)
+    settings = dict(found.call.cache.depends) | {"prompt_cache_key": found.call.cache.key or ""}
+    for name in _SETTING_REASONS:
+        old, new = earlier.settings.get(name, ""), settings.get(name, "")
+        if old != new:
+            why = f"{name.replace('_', ' ')} changed: {old or 'default'} → {new or 'default'}"
+            return _miss(blocks[0], why, f"{name}_changed", lost)
+    if not earlier.begun[0]:
+        return _miss(block, "the answer that writes it has not begun", None, lost)
+    if found.now - earlier.at >= earlier.ttl:
+        age, ttl = found.now - earlier.at, earlier.ttl
+        return _miss(block, f"expired: {age:.0f} s old, kept for {ttl:.0f} s", None, lost)
+    if found.call.cache.regime == "breakpoints" and not found.marks:
+        return _miss(block, "no breakpoint covers what could be read", None, lost)
+    if rules.overflow_rpm is not None:
+        return _miss(block, f"routed to a cold machine: more than {rules.overflow_rpm} requests a minute", None, lost)
+    return _miss(block, "expired", None, lost)
+
+
 def _predecessor(found: Lookup, recent: Iterable[Remembered]) -> Remembered | None:
     """The request that this one continues: with the longest common beginning, else the latest that fits."""
     seen = found.seen

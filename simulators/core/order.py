@@ -14,7 +14,6 @@ import msgspec
 
 from simulators.core import pacing
 from simulators.core.answer import JSON, SSE, SimulatedAnswer, merged, refusal, told
-from simulators.core.cache_miss import explain
 from simulators.core.chance import Chance
 from simulators.core.fault import ArmedFault, FaultContext, Phase
 from simulators.core.ids import identifier
@@ -24,6 +23,7 @@ from simulators.core.models import cost_usd
 from simulators.core.output import finish
 from simulators.core.prompt_cache import Lookup
 from simulators.core.state import State
+from simulators.core.store import Desk, Keeper
 from simulators.core.turn import (
     Dialect,
     Failure,
@@ -72,6 +72,7 @@ class Work:
             message_id=identifier(seed, n, "message"),
             now=now,
             organization=state.organization,
+            target=request.target,
         )
         self.number = 0  # of the generation call
         self.call: ModelCall | None = None
@@ -89,6 +90,8 @@ class Work:
                 return self._count_tokens()
             if operation in ("models", "model"):
                 return self._models(operation)
+            if operation == "resource" and isinstance(keeper := self.dialect, Keeper):
+                return self._resource(keeper)
             raise Refused(Failure(kind="not_found", message="Not found"))
         except Refused as refusal_:
             return self._refuse(refusal_.failure, operation)
@@ -137,7 +140,7 @@ class Work:
             raise Refused(turn.failure)
         if turn.raw is not None:
             return self._raw(turn.raw)
-        miss = explain(found, state.cache.recent, state.cache.rules)
+        miss = state.cache.explain(found)
         exchange.cache = _cache_entry(found, miss)
         state.cache.accept(found, exchange.n)
         turn = finish(turn, call, state.counter, model, room)
@@ -167,8 +170,8 @@ class Work:
             else 0
         )
         return SimulatedAnswer(
-            events, exchange=exchange, lead=lead, begin=partial(self._begin, call, model, found, tokens, reported),
-            end=self._end,
+            events, exchange=exchange, lead=lead,
+            begin=partial(self._begin, call, model, found, turn, tokens, reported, stamp), end=self._end,
         )  # fmt: skip
 
     def _encode(
@@ -181,7 +184,8 @@ class Work:
     ) -> Iterator[WireEvent]:
         """Head and body, paced."""
         dialect = self.dialect
-        head = Head(200, merged((SSE if call.stream else JSON,), self._headers(call)))
+        media = SSE if call.stream and call.framing == "sse" else JSON
+        head = Head(200, merged((media,), self._headers(call)))
         chunks: Iterator[Chunk]
         if call.stream:
             chunks = dialect.encode_stream(call, turn, tokens, stamp)
@@ -193,7 +197,16 @@ class Work:
         pace = self.state.document.pacing
         return pacing.paced(events, pace, self.chance) if call.stream and pace.tokens_per_s else events
 
-    def _begin(self, call: ModelCall, model: ModelInfo, found: Lookup, tokens: Tokens, reported: Tokens) -> None:
+    def _begin(
+        self,
+        call: ModelCall,
+        model: ModelInfo,
+        found: Lookup,
+        turn: ModelTurn,
+        tokens: Tokens,
+        reported: Tokens,
+        stamp: Stamp,
+    ) -> None:
         """The head of a 200 leaves: from here on it is paid for and can be read from the cache."""
         state, exchange = self.state, self.exchange
         state.cache.begin(found)
@@ -202,6 +215,8 @@ class Work:
         exchange.usage = self.dialect.usage(call, reported)
         exchange.cost_usd = cost_usd(model, tokens)
         state.charge(tokens, exchange.cost_usd)
+        if isinstance(keeper := self.dialect, Keeper):
+            keeper.keep(call, turn, tokens, self._desk(stamp))
 
     def _end(self, begun: bool) -> None:
         if self.slot:
@@ -255,6 +270,22 @@ class Work:
     def _models(self, operation: Operation) -> SimulatedAnswer:
         call = self._parse(operation)
         return self._json(call, self.dialect.encode_models(call, self.state.models, self.stamp), "models")
+
+    def _resource(self, keeper: Keeper) -> SimulatedAnswer:
+        """Something that the account keeps is made, shown or changed."""
+        call = self._parse("resource")
+        served = keeper.serve(call, self._desk(self.stamp))
+        self.exchange.answered_by = "store"
+        head = Head(served.status, merged((SSE if served.stream else JSON,), self._headers(call), served.headers))
+        return SimulatedAnswer(chain((head,), served.chunks), exchange=self.exchange)
+
+    def _desk(self, stamp: Stamp) -> Desk:
+        state = self.state
+        return Desk(store=state.store, now=self.now, stamp=stamp, count=state.counter.prompt, charge=self._charge_kept)
+
+    def _charge_kept(self, usd: float) -> None:
+        self.exchange.cost_usd += usd
+        self.state.cost_usd += usd
 
     def _json(self, call: ModelCall, body: bytes, answered_by: str) -> SimulatedAnswer:
         self.exchange.answered_by = answered_by

@@ -1,16 +1,17 @@
 """What an account remembers while one document is in force. Loading another document starts a new one."""
 
 from simulators.core.account_document import AccountDocument
+from simulators.core.cache_regimes import Caches
 from simulators.core.fault import ArmedFault, Phase
 from simulators.core.ids import uuid
 from simulators.core.journal import Journal
 from simulators.core.models import Models, catalogue
 from simulators.core.parts import Parts
-from simulators.core.prompt_cache import PromptCache
 from simulators.core.rate_limit import RateLimits
 from simulators.core.read_calls import ReadCalls
+from simulators.core.store import Store
 from simulators.core.tokens import Counter
-from simulators.core.turn import Tokens
+from simulators.core.turn import Dialect, Tokens
 
 
 class State:
@@ -23,7 +24,8 @@ class State:
         self.models: Models = catalogue().with_changes(document.models)
         self.responder = parts.make_responder(document)
         self.limits = RateLimits(document.limits)
-        self.cache = PromptCache(document.cache)
+        self.cache = Caches(document.cache)
+        self.store = Store()
         self.journal = Journal()
         self.read_calls = ReadCalls()
         self.organization = uuid(self.seed, 0, "organization")
@@ -37,6 +39,17 @@ class State:
         self.calls = 0  # of these, generation calls
         self.tokens = {"input": 0, "cache_read": 0, "cache_write_5m": 0, "cache_write_1h": 0, "output": 0}
         self.cost_usd = 0.0
+        self._dialects: dict[str, Dialect] = {}
+
+    def bound(self, dialect: Dialect) -> Dialect:
+        """The dialect as it serves this account: where a document names a profile, another server stands there."""
+        bind = getattr(dialect, "bind", None)
+        if bind is None:
+            return dialect
+        found = self._dialects.get(dialect.name)
+        if found is None:
+            found = self._dialects[dialect.name] = bind(self.document)
+        return found
 
     def arm(self, fault: ArmedFault) -> None:
         """Add a fault."""

@@ -12,7 +12,8 @@ import msgspec
 from simulators.core.wire import Chunk, Headers, Request
 
 Level = Literal["tools", "system", "messages"]
-Operation = Literal["generate", "count_tokens", "models", "model", "other"]
+# `resource`: about something that the account keeps (`simulators.core.store`); nothing is generated.
+Operation = Literal["generate", "count_tokens", "models", "model", "resource", "other"]
 CallKind = Literal["main", "summary", "title", "probe"]
 Ttl = Literal["5m", "1h", "30m", "12h"]
 
@@ -205,8 +206,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Dialect(Protocol):
     """One wire API. Stateless; errors in the request are raised as `Refused`, in the vendor's order and words.
 
-    A dialect may define more, and is asked for it only if it does: `bind(document)` gives the one that serves an account
-    (another server may stand behind the same paths); `extend(call, turn, prompt, output)` gives the turn with what the
+    A dialect may define more, and is asked for it only if it does: `bind(document)` gives the one that serves an
+    account (another server may stand behind the same paths); `extend(call, turn, prompt, output)` gives the turn with what the
     provider appends to it by itself, once `prompt` and `output` tokens are known.
     """
 
