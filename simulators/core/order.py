@@ -113,6 +113,7 @@ class Work:
         model = state.models.get(call.model)
         if model is None:
             raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
+        call = self._revised(call, model)
         counts = state.counter.prompt(call.blocks, model)
         total = sum(counts)
         _check_window(call, model, total)
@@ -124,7 +125,7 @@ class Work:
         self.counted = counted
         # `max_tokens: 0` warms the cache and generates nothing: no turn is used up by it.
         warm = call.max_tokens == 0
-        turn = PREWARM if warm else state.responder.answer(call, n=self.number, chance=self.chance)
+        turn = PREWARM if warm else call.own or state.responder.answer(call, n=self.number, chance=self.chance)
         if turn is None:
             raise Refused(self._unmatched(call))
         return self._answer(call, model, found, turn, model.context_window - total)
@@ -213,7 +214,7 @@ class Work:
         state.limits.generated(tokens.output, self.now)
         exchange.tokens = tokens
         exchange.usage = self.dialect.usage(call, reported)
-        exchange.cost_usd = cost_usd(model, tokens)
+        exchange.cost_usd = cost_usd(model, tokens) + (cost_usd(model, call.extra) if call.extra else 0)
         state.charge(tokens, exchange.cost_usd)
         if isinstance(keeper := self.dialect, Keeper):
             keeper.keep(call, turn, tokens, self._desk(stamp))
@@ -264,6 +265,7 @@ class Work:
         model = self.state.models.get(call.model)
         if model is None:
             raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
+        call = self._revised(call, model)
         total = sum(self.state.counter.prompt(call.blocks, model))
         return self._json(call, self.dialect.encode_count(call, total, self.stamp), "count_tokens")
 
@@ -312,6 +314,12 @@ class Work:
             call.kind = kind_of(call, self.number, kinds)
         if not kinds:
             state.read_calls.put(request, call)
+        return call
+
+    def _revised(self, call: ModelCall, model: ModelInfo) -> ModelCall:
+        """The call as the server changes it once the prompt is counted."""
+        if call.revise is not None:
+            call = call.revise(call, partial(self.state.counter.prompt, model=model))
         return call
 
     def _describe(self) -> None:

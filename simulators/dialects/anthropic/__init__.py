@@ -6,6 +6,7 @@ Reading: `reading` (bytes), `shape` (fields and types), `messages` (one message)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ from simulators.core.turn import Failure, ModelCall, ModelInfo, ModelTurn, Opera
 from simulators.core.wire import Chunk, Headers, Request
 from simulators.dialects.anthropic import catalogue, encode, failures, headers
 from simulators.dialects.anthropic.beta import BINDING_CONTROLS, check_beta, has_beta
+from simulators.dialects.anthropic.context_edits import Count, edit
+from simulators.dialects.anthropic.diagnostics import Answered, diagnose, fingerprint
 from simulators.dialects.anthropic.gates import Gates, gates
 from simulators.dialects.anthropic.markers import ttl_of
 from simulators.dialects.anthropic.messages import Known, know
@@ -25,6 +28,7 @@ from simulators.dialects.anthropic.render import declared_tools, settings
 from simulators.dialects.anthropic.rules import check_rules
 from simulators.dialects.anthropic.shape import check_count, check_message, check_shape
 from simulators.dialects.anthropic.signature import check_signatures
+from simulators.dialects.anthropic.usage import usage
 
 _OLD_VERSION = "2023-06-01"
 
@@ -34,8 +38,13 @@ class Anthropic:
 
     name = "anthropic"
 
-    def __init__(self) -> None:
-        self._memo = Memo()
+    def __init__(self, memo: Memo | None = None) -> None:
+        self._memo = memo or Memo()
+        self._answered = Answered()
+
+    def bind(self, document: Any, seed: int = 0) -> "Anthropic":
+        """The dialect of one account: it remembers what it answered, for cache diagnostics."""
+        return Anthropic(self._memo)
 
     def route(self, request: Request) -> Operation | None:
         """`/v1/messages…` is always this vendor's; `/v1/models` with one of its headers."""
@@ -100,7 +109,10 @@ class Anthropic:
         check_shape(body, check_messages, beta=beta, counting=counting, sampling=old_version)
         info = _resolve(body["model"], models)
         check_rules(body, known, info, can, counting=counting, old_version=old_version)
-        return _translate(body, known, request, operation, info, can)
+        call = _translate(body, known, request, operation, info, can)
+        if body.get("context_management") or body.get("diagnostics") is not None:
+            call.revise = partial(self._revise, messages=known)
+        return call
 
     def _read(self, raw: Sequence[bytes], data: bytes, can: Gates) -> Iterator[Known]:
         """Each message: as it is remembered, or read and remembered."""
@@ -115,17 +127,36 @@ class Anthropic:
                 memo.put(key, found)
             yield found
 
+    def _revise(self, call: ModelCall, count: Count, messages: Sequence[Known]) -> ModelCall:
+        """What depends on how long the prompt is: diagnostics, context editing, compaction."""
+        body = call.body
+        if body.get("diagnostics") is not None:
+            seen = fingerprint(call.private.model.id, call, count(call.blocks))
+            found = diagnose(seen, body["diagnostics"].get("previous_message_id"), self._answered)
+            notes = msgspec.structs.replace(call.private, fingerprint=seen, diagnosis=found)
+            call = msgspec.structs.replace(call, private=notes)
+        if body.get("context_management"):
+            call = edit(call, count, messages)
+        return call
+
+    def _remember(self, call: ModelCall, stamp: Stamp) -> None:
+        if isinstance(call.private, Notes) and call.private.fingerprint is not None:
+            self._answered.remember(f"msg_01{stamp.message_id}", call.private.fingerprint)
+
     def encode_stream(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
+        self._remember(call, stamp)
         return encode.encode_stream(call, turn, tokens, stamp)
 
     def encode_json(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> bytes:
+        self._remember(call, stamp)
         return encode.encode_json(call, turn, tokens, stamp)
 
     def encode_count(self, call: ModelCall, tokens: int, stamp: Stamp) -> bytes:
-        """`{"input_tokens": N}`, and N again as the original when context management was asked for."""
+        """`{"input_tokens": N}`, and what it was before the edits when context management was asked for."""
         found: dict[str, Any] = {"input_tokens": tokens}
         if call.body.get("context_management"):
-            found["context_management"] = {"original_input_tokens": tokens}
+            original = call.private.original_tokens if isinstance(call.private, Notes) else None
+            found["context_management"] = {"original_input_tokens": tokens if original is None else original}
         return msgspec.json.encode(found)
 
     def encode_models(self, call: ModelCall, models: Mapping[str, ModelInfo], stamp: Stamp) -> bytes:
@@ -144,7 +175,7 @@ class Anthropic:
         return headers.answer_headers(limits, stamp)
 
     def usage(self, call: ModelCall, tokens: Tokens) -> Mapping[str, Any]:
-        return encode.usage(call, tokens)
+        return usage(call, tokens)
 
 
 DIALECT = Anthropic()
@@ -189,12 +220,14 @@ def _translate(
         tool_choice=_tool_choice(body),
         tool_results=results,
         strict_window=can.overlong_is_error,
+        side="summary" if body.get("compaction") and operation == "generate" else None,
         body=body,
         headers=request.headers,
         private=Notes(
             model=info,
             thinking_shown=can.thinking_shown if said is None else said != "omitted",
             dropped=dropped if has_beta(request, BINDING_CONTROLS) else None,
+            summarize=bool(body.get("compaction")) and operation == "generate",
         ),
     )
 

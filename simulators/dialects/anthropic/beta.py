@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from simulators.core.wire import Request
 from simulators.dialects.anthropic.refusal import refuse
 
@@ -9,6 +11,9 @@ from simulators.dialects.anthropic.refusal import refuse
 _NAME = re.compile(r"[a-z0-9-]+-(\d{4}-\d{2}-\d{2}|\d{8})\Z")
 
 BINDING_CONTROLS = "thinking-binding-controls-2026-08-01"
+CONTEXT_MANAGEMENT = "context-management-2025-06-27"
+COMPACT_ON_THRESHOLD = "compact-2026-01-12"
+COMPACT_ON_DEMAND = "compact-2026-09-04"
 
 
 def has_beta(request: Request, name: str) -> bool:
@@ -16,8 +21,21 @@ def has_beta(request: Request, name: str) -> bool:
     return any(key == "anthropic-beta" and name in value for key, value in request.headers)
 
 
-def check_beta(request: Request) -> bool:
-    """Whether any beta is in effect: by header, or by `?beta=true`, which stands for all of them here."""
+class Betas(msgspec.Struct, frozen=True):
+    """Which betas are in effect. `?beta=true` without a header stands for all of them here."""
+
+    named: frozenset[str]
+    all: bool
+
+    def __bool__(self) -> bool:
+        return self.all or bool(self.named)
+
+    def __contains__(self, name: str) -> bool:
+        return self.all or name in self.named
+
+
+def check_beta(request: Request) -> Betas:
+    """The betas that a request asks for; refuses values that name none."""
     said = [value.strip() for name, line in request.headers if name == "anthropic-beta" for value in line.split(",")]
     unknown = [value for value in said if value and not _NAME.match(value)]
     if unknown:
@@ -26,4 +44,5 @@ def check_beta(request: Request) -> bool:
             f"Unexpected value(s) {quoted} for the `anthropic-beta` header. Please consult our documentation at "
             "docs.claude.com or try again without the header."
         )
-    return any(said) or ("beta", "true") in request.query
+    named = frozenset(value for value in said if value)
+    return Betas(named, all=not named and ("beta", "true") in request.query)

@@ -8,6 +8,7 @@ word, tool input in pieces of 16 characters of which the first is empty, one sig
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -15,46 +16,35 @@ import msgspec
 from simulators.core.turn import ModelCall, ModelTurn, Stamp, Tokens
 from simulators.core.wire import Chunk
 from simulators.dialects.anthropic.notes import Notes
-from simulators.dialects.anthropic.signature import sign
+from simulators.dialects.anthropic.signature import seal_summary, sign
+from simulators.dialects.anthropic.usage import contained, usage
 
 _encode = msgspec.json.Encoder().encode
 _WORD = re.compile(r"\s*\S+\s?|\s+")
 _PIECE = 16  # characters of tool input in one delta
 _STOPS = {"context_window_exceeded": "model_context_window_exceeded"}
+_AT_THE_END = ("output_tokens_details", "server_tool_use", "iterations")  # of a stream, in `message_delta` alone
+_AT_THE_START = ("cache_creation", "service_tier", "inference_geo", "speed")  # in `message_start` alone
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 _PING = Chunk(b'event: ping\ndata: {"type": "ping"}\n\n', "ping")
 _STOP = Chunk(b'event: message_stop\ndata: {"type":"message_stop"}\n\n', "message_stop")
 
 
-def usage(call: ModelCall, tokens: Tokens) -> dict[str, Any]:
-    """The usage object of a whole message. The three input figures are disjoint; their sum is the prompt."""
-    found: dict[str, Any] = {
-        "input_tokens": tokens.input,
-        "cache_creation_input_tokens": tokens.cache_write_5m + tokens.cache_write_1h,
-        "cache_read_input_tokens": tokens.cache_read,
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": tokens.cache_write_5m,
-            "ephemeral_1h_input_tokens": tokens.cache_write_1h,
-        },
-        "output_tokens": 0 if call.max_tokens == 0 else tokens.output,
-        "service_tier": "standard",
-        "inference_geo": "global",
-    }
-    if tokens.thinking:
-        found["output_tokens_details"] = {"thinking_tokens": tokens.thinking}
-    if call.body.get("speed"):
-        found["speed"] = call.body["speed"]
-    return found
-
-
 def content(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> list[dict[str, Any]]:
-    """The blocks of an answer: thinking, text, the vendor's own, tool calls. Broken tool input stays a string."""
+    """The blocks of an answer: a compaction, thinking, text, the vendor's own, tool calls. Broken tool input stays a
+    string."""
     if call.max_tokens == 0:
         return []  # a request that only warms the cache
+    notes = call.private if isinstance(call.private, Notes) else None
+    if notes is not None and notes.summarize:
+        return [summary_block(turn)]
     blocks: list[dict[str, Any]] = []
+    if notes is not None and notes.compaction is not None:
+        blocks.append(dict(notes.compaction))
+        if notes.paused:
+            return blocks
     if turn.thinking is not None:
-        notes = call.private
-        shown = turn.thinking if not isinstance(notes, Notes) or notes.thinking_shown else ""
+        shown = turn.thinking if notes is None or notes.thinking_shown else ""
         signature = sign(shown, call.blocks, stamp.message_id)
         blocks.append({"type": "thinking", "thinking": shown, "signature": signature})
     if turn.text:
@@ -64,20 +54,50 @@ def content(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> list[dict[str, An
         call_id = tool_call.id
         if call_id is None:
             call_id = f"toolu_01{stamp.tool_ids[number] if number < len(stamp.tool_ids) else stamp.message_id}"
-        blocks.append({"type": "tool_use", "id": call_id, "name": tool_call.name, "input": tool_call.input})
+        blocks.append(
+            {
+                "type": "tool_use",
+                "id": call_id,
+                "name": tool_call.name,
+                "input": tool_call.input,
+                "caller": {"type": "direct"},
+            }
+        )
     return blocks
 
 
-def _ending(call: ModelCall, turn: ModelTurn) -> dict[str, Any]:
+def summary_block(turn: ModelTurn) -> dict[str, Any]:
+    """What answers a request for a compaction: the model's text as a signed block; null where it gave none."""
+    text = turn.text or None
+    block: dict[str, Any] = {"type": "compaction", "content": text, "encrypted_content": None}
+    return block | {"signature": seal_summary(text or "", []), "tool_changes": []}
+
+
+def _ending(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> dict[str, Any]:
+    notes = call.private if isinstance(call.private, Notes) else None
     stop = turn.stop or ("tool_use" if turn.tool_calls else "end_turn")
     if call.max_tokens == 0:
         stop = "max_tokens"
-    details = {"type": "refusal", "category": None, "explanation": None} if stop == "refusal" else None
-    return {
+    elif notes is not None and (notes.paused or notes.summarize):
+        stop = "compaction"
+    details = {"type": "refusal", "category": None, "explanation": None, **(turn.stop_details or {})}
+    ending: dict[str, Any] = {
         "stop_reason": _STOPS.get(stop, stop),
         "stop_sequence": turn.stop_sequence if stop == "stop_sequence" else None,
-        "stop_details": details,
+        "stop_details": details if stop == "refusal" else None,
     }
+    if contained(call.body):
+        ending["container"] = container(call.body, stamp)
+    return ending
+
+
+def container(body: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
+    """The container that a request works in: the one it names, or a new one; it is kept for some five minutes."""
+    asked = body.get("container")
+    named, skills = (asked.get("id"), asked.get("skills")) if isinstance(asked, dict) else (asked, None)
+    until = datetime.fromtimestamp(stamp.now + 300, UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    found = {"id": named or f"container_01{stamp.message_id}", "expires_at": f"{until}Z"}
+    return found | {"skills": skills} if skills is not None else found
 
 
 def _message(call: ModelCall, stamp: Stamp, blocks: list[dict[str, Any]], ending: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,8 +115,16 @@ def _message(call: ModelCall, stamp: Stamp, blocks: list[dict[str, Any]], ending
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"} for path in notes.dropped
         ]
     if call.body.get("diagnostics") is not None:
-        message["diagnostics"] = None
+        message["diagnostics"] = notes.diagnosis if isinstance(notes, Notes) else None
     return message
+
+
+def _edits(call: ModelCall) -> dict[str, Any]:
+    """`context_management` of an answer whose request asked for edits."""
+    notes = call.private
+    if not isinstance(notes, Notes) or notes.applied is None:
+        return {}
+    return {"context_management": {"applied_edits": list(notes.applied)}}
 
 
 def encode_json(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> bytes:
@@ -108,17 +136,17 @@ def encode_json(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) 
                 block["input"] = msgspec.json.decode(block["input"] or "{}")
             except msgspec.DecodeError:
                 pass
-    message = _message(call, stamp, blocks, _ending(call, turn))
-    message["usage"] = usage(call, tokens)
-    return _encode(message)
+    message = _message(call, stamp, blocks, _ending(call, turn, stamp))
+    message["usage"] = usage(call, tokens, turn)
+    return _encode(message | _edits(call))
 
 
 def encode_stream(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
     """The events of an answer, one chunk each."""
     blocks = content(call, turn, stamp)
-    figures = usage(call, tokens)
-    details = figures.pop("output_tokens_details", None)
-    output = figures["output_tokens"]
+    totals = usage(call, tokens, turn)
+    figures = {name: value for name, value in totals.items() if name not in _AT_THE_END}
+    output = totals["output_tokens"]
     # Recorded streams begin with 1 to 8 here, whatever comes.
     figures["output_tokens"] = min(output, 1 + ord(stamp.message_id[-1:] or "0") % 8)
     nothing = {"stop_reason": None, "stop_sequence": None, "stop_details": None}
@@ -137,13 +165,9 @@ def encode_stream(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp
             b'event: content_block_stop\ndata: {"type":"content_block_stop","index":%d}\n\n' % index,
             "content_block_stop",
         )
-    totals = {
-        name: figures[name] for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    }
-    totals["output_tokens"] = output
-    if details:
-        totals["output_tokens_details"] = details
-    yield _event("message_delta", {"delta": _ending(call, turn), "usage": totals})
+    for name in _AT_THE_START:
+        totals.pop(name, None)
+    yield _event("message_delta", {"delta": _ending(call, turn, stamp), "usage": totals, **_edits(call)})
     yield _STOP
 
 
@@ -172,7 +196,8 @@ def _stream_block(block: dict[str, Any], index: int) -> Iterator[Chunk]:
         yield from _deltas(index, "input_json_delta", "partial_json", pieces)
     elif kind == "compaction":
         yield _start(index, {**block, "content": None})
-        delta = {"type": "compaction_delta", "content": block.get("content")}
+        delta = {name: block.get(name) for name in ("content", "encrypted_content")}
+        delta = {"type": "compaction_delta", **delta}
         yield _event("content_block_delta", {"index": index, "delta": delta})
     else:
         yield _start(index, block)

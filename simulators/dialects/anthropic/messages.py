@@ -32,6 +32,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     first_kind: str = "text"
     last_kind: str = "text"
     compaction: int | None = None  # position of the last compaction that did not fail
+    compacts: bool = False  # holds a compaction block of any kind
 
 
 def know(message: dict[str, Any], index: int, gates: Gates) -> Known:
@@ -79,6 +80,7 @@ def know(message: dict[str, Any], index: int, gates: Gates) -> Known:
         first_kind=kinds[0] if kinds else "text",
         last_kind=kinds[-1] if kinds else "text",
         compaction=_compaction(content) if role == "assistant" else None,
+        compacts="compaction" in kinds,
     )
 
 

@@ -100,6 +100,20 @@ def message_blocks(message: dict[str, Any], index: int, gates: Gates) -> tuple[B
     return tuple(blocks)
 
 
+def compaction_as_prompt(block: dict[str, Any]) -> Block:
+    """The block that stands for a conversation once it was summarised, as the request after it renders it."""
+    _, identity, counted = _compaction(block, Gates())
+    return Block(
+        level="messages",
+        path="messages[0].content[0]",
+        kind="other",
+        role="assistant",
+        digest=_digest(b"assistant", *identity),
+        opens_message=True,
+        **counted,
+    )
+
+
 def _digest(*parts: bytes) -> bytes:
     return blake2b(b"".join(parts), digest_size=_DIGEST).digest()
 
@@ -157,6 +171,11 @@ def _document(block: dict[str, Any], gates: Gates) -> _Made:
     return "document", identity, {"text": text, "image_tokens": document_tokens(source)}
 
 
+def _compaction(block: dict[str, Any], gates: Gates) -> _Made:
+    text = block.get("content") or ""
+    return "other", (b"\0compaction\0", text.encode()), {"text": text}
+
+
 def _other(block: dict[str, Any], gates: Gates) -> _Made:
     bare = {name: block[name] for name in sorted(block) if name != "cache_control"}
     encoded = _encode(bare)
@@ -171,6 +190,7 @@ _MAKERS: dict[str, Callable[[dict[str, Any], Gates], _Made]] = {
     "tool_result": _tool_result,
     "image": _image,
     "document": _document,
+    "compaction": _compaction,
 }
 
 

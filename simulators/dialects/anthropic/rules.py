@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulators.core.turn import ModelInfo
+from simulators.dialects.anthropic.compaction import check_blocks, check_request
 from simulators.dialects.anthropic.conversation import check_conversation
 from simulators.dialects.anthropic.gates import Gates
 from simulators.dialects.anthropic.markers import check_markers, leading_marks, ttl_of
@@ -40,6 +41,8 @@ def check_rules(
     _check_tools(body)
     _check_tool_choice(body, gates)
     _check_prewarm(body)
+    check_request(body, messages)
+    check_blocks(messages)
     check_conversation(body, messages, gates, old_version=old_version)
 
 

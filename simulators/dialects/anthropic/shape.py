@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from simulators.dialects.anthropic.beta import COMPACT_ON_DEMAND, COMPACT_ON_THRESHOLD, CONTEXT_MANAGEMENT, Betas
 from simulators.dialects.anthropic.checks import (
     Check,
     anything,
@@ -257,7 +258,7 @@ _FIELDS: dict[str, Check] = {
     "messages": anything,  # `check_messages` of the caller
     "cache_control": cache_control,
     "container": anything,
-    "diagnostics": nullable(mapping),
+    "diagnostics": nullable(record(required={}, optional={"previous_message_id": nullable(string)})),
     "inference_geo": nullable(string),
     "metadata": nullable(record(required={}, optional={"user_id": nullable(string)})),
     "output_config": nullable(_output_config),
@@ -282,10 +283,73 @@ _BETA_FIELDS: dict[str, Check] = dict.fromkeys(
     ),
     anything,
 )  # fmt: skip
+_input_tokens = record(required={"type": literal("input_tokens"), "value": integer(0)})
+_trigger = tagged(
+    {
+        "input_tokens": record(required={"type": string, "value": integer(1)}),
+        "tool_uses": record(required={"type": string, "value": integer(1)}),
+    }
+)
+
+
+def _keep_thinking(value: Any, path: str) -> None:
+    if value == "all":
+        return
+    tagged(
+        {
+            "all": record(required={"type": string}),
+            "thinking_turns": record(required={"type": string, "value": integer(1)}),
+        }
+    )(value, path)
+
+
+def _clear_inputs(value: Any, path: str) -> None:
+    if type(value) is not bool:
+        listing(string)(value, path)
+
+
+_clear_tool_uses = record(
+    required={"type": string},
+    optional={
+        "trigger": _trigger,
+        "keep": record(required={"type": literal("tool_uses"), "value": integer(0)}),
+        "clear_at_least": nullable(_input_tokens),
+        "exclude_tools": nullable(listing(string)),
+        "clear_tool_inputs": nullable(_clear_inputs),
+    },
+)
+_EDITS: dict[str, Check] = {
+    "clear_tool_uses_20250919": _clear_tool_uses,
+    "clear_thinking_20251015": record(required={"type": string}, optional={"keep": _keep_thinking}),
+}
+_COMPACT: dict[str, Check] = {
+    "compact_20260112": record(
+        required={"type": string},
+        optional={
+            "trigger": nullable(record(required={"type": literal("input_tokens"), "value": integer(50_000)})),
+            "pause_after_compaction": boolean,
+            "instructions": nullable(string),
+        },
+    ),
+}
+_compaction = record(required={"type": literal("summarize")}, optional={"instructions": nullable(string)})
+
+
+def _context_management(value: Any, path: str, betas: Betas) -> None:
+    """Edits in their order; compaction among them only with its own beta."""
+    if value is None:
+        return
+    kinds = _EDITS | _COMPACT if COMPACT_ON_THRESHOLD in betas else _EDITS
+    record(required={}, optional={"edits": listing(tagged(kinds))})(value, path)
+    for index, edit in enumerate(value.get("edits") or ()):
+        if index and edit["type"].startswith("clear_thinking_"):
+            refuse(f"{path}.edits.{index}: `{edit['type']}` must be the first edit")
+
+
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def check_shape(body: Any, check_messages: Callable[[], None], *, beta: bool, counting: bool, sampling: bool) -> None:
+def check_shape(body: Any, check_messages: Callable[[], None], *, beta: Betas, counting: bool, sampling: bool) -> None:
     """Refuse what is not a request at all. `check_messages` is called when the messages have their turn. `counting`:
     count_tokens needs no max_tokens. `sampling`: API version 2023-06-01, which still has temperature, top_p and top_k.
     """
@@ -305,3 +369,11 @@ def check_shape(body: Any, check_messages: Callable[[], None], *, beta: bool, co
                 refuse(f"{name}: Extra inputs are not permitted")
         elif name not in _BETA_FIELDS or not beta:
             refuse(f"{name}: Extra inputs are not permitted")
+        elif name == "context_management":
+            if CONTEXT_MANAGEMENT not in beta and COMPACT_ON_THRESHOLD not in beta:
+                refuse(f"{name}: Extra inputs are not permitted")
+            _context_management(body[name], name, beta)
+        elif name == "compaction":
+            if COMPACT_ON_DEMAND not in beta:
+                refuse(f"{name}: Extra inputs are not permitted")
+            nullable(_compaction)(body[name], name)

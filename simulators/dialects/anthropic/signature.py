@@ -8,6 +8,9 @@ import base64
 import binascii
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from typing import Any
+
+import msgspec
 
 from simulators.core.turn import Block
 from simulators.dialects.anthropic.gates import Gates
@@ -15,6 +18,7 @@ from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.refusal import refuse
 
 _MARK = b"\x12\x1dclaw-sim"  # 10 bytes
+_SUMMARY = b"\x12\x1eclaw-sum"
 _SIZE = 8
 
 
@@ -128,3 +132,42 @@ def _read(signature: str) -> tuple[bytes, bytes, bytes] | None:
     if raw[:start] != _MARK or len(raw) != start + 3 * _SIZE:
         return None
     return raw[start : start + _SIZE], raw[start + _SIZE : start + 2 * _SIZE], raw[start + 2 * _SIZE :]
+
+
+class SealedSummary(msgspec.Struct, frozen=True):
+    """What the signature of a compaction block recorded."""
+
+    foreign: bool
+    content: bytes = b""
+    changes: bytes = b""
+
+    def fits_content(self, text: str) -> bool:
+        """Whether the summary is the one that was signed."""
+        return self.foreign or self.content == _short(text.encode())
+
+    def fits_changes(self, changes: Any) -> bool:
+        """Whether the tool changes are those that were signed."""
+        return self.foreign or self.changes == _short(msgspec.json.encode(changes or []))
+
+
+def seal_summary(text: str, changes: Any = None) -> str:
+    """The signature of a compaction block."""
+    return base64.b64encode(_SUMMARY + _short(text.encode()) + _short(msgspec.json.encode(changes or []))).decode()
+
+
+def read_summary(signature: str) -> SealedSummary | None:
+    """What a signature of a compaction block says; None if it is damaged. Foreign ones are taken as genuine."""
+    try:
+        raw = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    start = len(_SUMMARY)
+    if raw[:start] != _SUMMARY:
+        return SealedSummary(foreign=True)
+    if len(raw) != start + 2 * _SIZE:
+        return None
+    return SealedSummary(False, raw[start : start + _SIZE], raw[start + _SIZE :])
+
+
+def _short(data: bytes) -> bytes:
+    return blake2b(data, digest_size=_SIZE, key=b"claw").digest()

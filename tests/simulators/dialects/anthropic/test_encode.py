@@ -150,8 +150,20 @@ def test_the_stream_and_the_body_say_the_same() -> None:
     assert body["content"] == [
         {"type": "thinking", "thinking": thinking, "signature": signature},
         {"type": "text", "text": text},
-        {"type": "tool_use", "id": "toolu_01" + STAMP.tool_ids[0], "name": "read", "input": json.loads(given[2])},
-        {"type": "tool_use", "id": "toolu_01" + STAMP.tool_ids[1], "name": "now", "input": json.loads(given[3])},
+        {
+            "type": "tool_use",
+            "id": "toolu_01" + STAMP.tool_ids[0],
+            "name": "read",
+            "input": json.loads(given[2]),
+            "caller": {"type": "direct"},
+        },
+        {
+            "type": "tool_use",
+            "id": "toolu_01" + STAMP.tool_ids[1],
+            "name": "now",
+            "input": json.loads(given[3]),
+            "caller": {"type": "direct"},
+        },
     ]
     assert body["id"] == "msg_01" + STAMP.message_id
 
