@@ -15,13 +15,17 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request. Header names are lower case; `path` is decoded and carries no query."""
+    """One HTTP request. Header names are lower case; `path` is decoded and carries no query.
+
+    `oversize`: the body is longer than the door takes, and was not kept.
+    """
 
     method: str
     path: str
     query: tuple[tuple[str, str], ...] = ()
     headers: Headers = ()
     body: bytes = b""
+    oversize: bool = False
 
     @property
     def target(self) -> str:

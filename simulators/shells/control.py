@@ -1,6 +1,6 @@
 """The control API under `/__sim__`: accounts are set up, read and moved in time over HTTP.
 
-A raw ASGI app. Bodies are YAML 1.2, of which JSON is a part; answers are JSON. Every refusal is
+Bodies are YAML 1.2, of which JSON is a part; answers are JSON. Every refusal is
 `{"ok": false, "error": {"path", "line", "message", "did_you_mean"}}`, where path and line are places in the body.
 """
 
@@ -8,23 +8,25 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 import msgspec
 
+from simulators.core.answer import SimulatedAnswer
 from simulators.core.document import Document, DocumentError, load_yaml
 from simulators.core.journal import redact
-from simulators.shells.http import CONTROL, Message, Receive, Send, read_body
+from simulators.core.wire import Answer, Chunk, Head, Headers, Request
+from simulators.shells.http import CONTROL
 
 if TYPE_CHECKING:
     from simulators.shells.simulator import Simulator
 
-_PAGE_HEADERS = [
-    (b"content-type", b"text/html; charset=utf-8"),
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                                 b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-]  # fmt: skip
+_PAGE_HEADERS = (
+    ("content-type", "text/html; charset=utf-8"),
+    ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                                "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+    ("x-content-type-options", "nosniff"),
+)  # fmt: skip
 
 
 class Refusal(Exception):
@@ -37,33 +39,31 @@ class Refusal(Exception):
 
 
 class Control:
-    """The ASGI app; `simulator` is what it controls."""
+    """Answers what is asked under `/__sim__`; `simulator` is what it controls."""
 
     def __init__(self, simulator: "Simulator") -> None:
         self._simulator = simulator
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        body = await read_body(receive)
-        if body is None:
-            return
-        if scope["raw_path"] == f"{CONTROL}/".encode() and scope["method"] in ("GET", "HEAD"):
-            page = get_data("simulators.shells", "inspector.html") or b""
-            await _answer(send, 200, page, _PAGE_HEADERS)
-            return
+    def handle(self, request: Request, target: bytes) -> Answer:
+        """The answer to one request; `target` is its path as it was sent."""
+        if target == f"{CONTROL}/".encode() and request.method in ("GET", "HEAD"):
+            return _answer(200, get_data("simulators.shells", "inspector.html") or b"", _PAGE_HEADERS)
         try:
-            status, made = 200, self._call(scope, body)
+            status, made = 200, self._call(request, target)
         except Refusal as refusal:
             status, made = refusal.status, {"ok": False, "error": refusal.error}
         except DocumentError as error:
             status, made = 400, {"ok": False, "error": _of_document(error)}
-        await _answer(send, status, msgspec.json.encode(made), [(b"content-type", b"application/json")])
+        return _answer(status, msgspec.json.encode(made), (("content-type", "application/json"),))
 
-    def _call(self, scope: Message, body: bytes) -> Any:
-        """The answer to one call, or a `Refusal`. Keys may hold any character, escaped: the raw path is split."""
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        raw = scope["raw_path"].decode("latin-1").removeprefix(CONTROL)
+    def _call(self, request: Request, target: bytes) -> Any:
+        """The answer to one call, or a `Refusal`. Keys may hold any character, escaped: the path as sent is split."""
+        if request.oversize:
+            raise Refusal(413, "the body is too large")
+        method = "GET" if request.method == "HEAD" else request.method
+        raw = target.decode("latin-1").removeprefix(CONTROL)
         parts = [unquote(part) for part in raw.split("/")[1:]]
-        query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}
+        query, body = dict(request.query), request.body
         match parts:
             case ["health"]:
                 _only(method, "GET")
@@ -162,7 +162,6 @@ def _version() -> str:
         return "unknown"
 
 
-async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    headers = [*headers, (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _answer(status: int, body: bytes, headers: Headers) -> Answer:
+    head = Head(status, (*headers, ("content-length", str(len(body))), ("cache-control", "no-store")))
+    return SimulatedAnswer((head, Chunk(body)))

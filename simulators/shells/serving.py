@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from simulators.shells.http import App, Listener, bind, new_loop, url_of
+from simulators.shells.http import HttpDoor, Listener, bind, new_loop, url_of
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(app: App, sock: socket.socket, *, ready: Callable[[str], None]) -> str:
+def serve(app: HttpDoor, sock: socket.socket, *, ready: Callable[[str], None]) -> str:
     """Serve until SIGTERM or SIGINT; the name of the signal. `ready` is told the URL when connections are taken.
 
     For a process of its own: the collector of cycles is told to look less often, as answers leave hardly any.
@@ -55,7 +55,7 @@ def serve(app: App, sock: socket.socket, *, ready: Callable[[str], None]) -> str
         return runner.run(_serve(app, sock, ready))
 
 
-async def _serve(app: App, sock: socket.socket, ready: Callable[[str], None]) -> str:
+async def _serve(app: HttpDoor, sock: socket.socket, ready: Callable[[str], None]) -> str:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     received: list[str] = []
 
@@ -76,7 +76,7 @@ async def _serve(app: App, sock: socket.socket, ready: Callable[[str], None]) ->
 class ServedOnThread:
     """A door open on a daemon thread with a loop of its own. Use it as a context manager, or call `close`."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: HttpDoor) -> None:
         self._socket = bind()
         self.url = url_of(self._socket)
         self._app = app

@@ -14,7 +14,7 @@ from simulators.shells import vocabulary
 from simulators.shells.virtual_time import VirtualClock
 
 if TYPE_CHECKING:
-    from simulators.shells.http import App
+    from simulators.shells.http import HttpDoor
     from simulators.shells.inprocess import Clock
 
 
@@ -100,8 +100,8 @@ class Simulator:
 
         return answer_from(router, _Under(self, account) if account else self)
 
-    def app(self) -> "App":
-        """The ASGI app: vendors' paths, and the control API. It needs the connections of `simulators.shells.http`."""
+    def app(self) -> "HttpDoor":
+        """What a `Listener` serves: the vendors' paths, and the control API."""
         from simulators.shells.control import Control
         from simulators.shells.http import HttpDoor
 

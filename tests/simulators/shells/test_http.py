@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from simulators.core.wire import Abort, Chunk, Head, Wait
-from simulators.shells.http import BODY_LIMIT, HttpDoor, bind, url_of
+from simulators.shells.connection import BODY_LIMIT
+from simulators.shells.http import HttpDoor, bind, url_of
 from simulators.shells.serving import RealClock, ServedOnThread, is_loopback
 
 OK = Head(200, (("content-type", "text/event-stream"),))
@@ -155,15 +156,26 @@ def test_a_client_that_leaves_in_its_request_was_never_there(canned) -> None:
 
 
 def test_a_body_over_the_limit_is_answered_without_reading_on(canned) -> None:
-    """The provider sees one byte too many, which is how it tells; the client need not send the rest."""
+    """The client need not send the rest; the provider is told, and gets none of it."""
     provider = canned([Head(413, (("content-length", "0"),))])
     with serving(provider) as exchange, socket.create_connection(exchange.address, timeout=5) as sock:
-        sock.sendall(request(body=b"")[:-4].replace(b"Length: 0", b"Length: 99000000") + b"\r\n\r\n")
-        piece = bytes(2**20)
-        for _ in range(BODY_LIMIT // len(piece) + 1):
+        sock.sendall(request(body=b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked"))
+        piece = b"%x\r\n%s\r\n" % (2**20, bytes(2**20))
+        for _ in range(BODY_LIMIT // 2**20 + 1):
             sock.sendall(piece)
         assert sock.recv(4096).startswith(b"HTTP/1.1 413 ")
-    assert len(provider.requests[0].body) == BODY_LIMIT + 1
+    assert (provider.requests[0].oversize, provider.requests[0].body) == (True, b"")
+
+
+def test_a_body_that_says_it_will_be_over_the_limit_is_not_even_begun(canned) -> None:
+    provider = canned([Head(413, (("content-length", "0"),))])
+    with serving(provider) as exchange, socket.create_connection(exchange.address, timeout=5) as sock:
+        sock.sendall(request(body=b"", close=False).replace(b"Length: 0", b"Length: 99000000\r\nExpect: 100-continue"))
+        got = b""
+        while piece := sock.recv(4096):
+            got += piece
+    assert got.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in got
 
 
 def test_a_header_cannot_smuggle_a_line(canned) -> None:
