@@ -141,11 +141,16 @@ class CacheRules(_Table, frozen=True):
 
 
 class Pacing(_Table, frozen=True):
-    """How slowly an answer comes. `jitter` 0.2 stretches or shortens each wait by up to a fifth."""
+    """How slowly an answer comes. `jitter` 0.2 stretches or shortens each wait by up to a fifth.
+
+    `recorded`: what the waits of a cassette are multiplied by (1: as recorded, 0: none); the two figures above it stand
+    in their place.
+    """
 
     first_token_ms: Amount = 0.0
     tokens_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     jitter: Share = 0.0
+    recorded: Amount = 1.0
 
 
 class AccountFile(_Table, frozen=True):

@@ -141,9 +141,7 @@ class Work:
             raise Refused(turn.failure)
         if turn.raw is not None:
             return self._raw(turn.raw)
-        miss = state.cache.explain(found)
-        exchange.cache = _cache_entry(found, miss)
-        state.cache.accept(found, exchange.n)
+        self._remember(found)
         turn = finish(turn, call, state.counter, model, room)
         output, thinking = state.counter.answer(turn, model)
         if turn.output_tokens is not None:
@@ -174,6 +172,11 @@ class Work:
             events, exchange=exchange, lead=lead,
             begin=partial(self._begin, call, model, found, turn, tokens, reported, stamp), end=self._end,
         )  # fmt: skip
+
+    def _remember(self, found: Lookup) -> None:
+        """Say in the journal what the cache gave, and why not more; later requests can refer to this one."""
+        self.exchange.cache = _cache_entry(found, self.state.cache.explain(found))
+        self.state.cache.accept(found, self.exchange.n)
 
     def _encode(
         self,

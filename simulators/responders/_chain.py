@@ -14,6 +14,11 @@ class Chain:
         self.parts = parts
         self.name = parts[-1].name
 
+    @property
+    def replayer(self) -> Any:
+        """The part that has recordings, or None."""
+        return next((part for part in self.parts if getattr(part, "replayer", None) is not None), None)
+
     def answer(self, call: ModelCall, *, n: int, chance: Callable[[str], float]) -> ModelTurn | None:
         for part in self.parts:
             turn = part.answer(call, n=n, chance=chance)
