@@ -61,7 +61,7 @@ class Engine:
         if operation is None:
             return self._stranger(dialect, Failure(kind="not_found", message="Not found"), request, now)
         refused = None
-        if len(request.body) > getattr(dialect, "max_body", MAX_BODY):
+        if request.oversize or len(request.body) > getattr(dialect, "max_body", MAX_BODY):
             refused = Failure(kind="request_too_large")
         if not key:
             missing = Failure(kind="auth", details={"key": "missing"})
