@@ -113,7 +113,7 @@ class Work:
         model = state.models.get(call.model)
         if model is None:
             raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
-        call = self._revised(call, model)
+        call = self._revised(call)
         counts = state.counter.prompt(call.blocks, model)
         total = sum(counts)
         _check_window(call, model, total)
@@ -268,7 +268,7 @@ class Work:
         model = self.state.models.get(call.model)
         if model is None:
             raise Refused(Failure(kind="model_not_found", message=f"model: {call.model}"))
-        call = self._revised(call, model)
+        call = self._revised(call)
         total = sum(self.state.counter.prompt(call.blocks, model))
         return self._json(call, self.dialect.encode_count(call, total, self.stamp), "count_tokens")
 
@@ -286,7 +286,20 @@ class Work:
 
     def _desk(self, stamp: Stamp) -> Desk:
         state = self.state
-        return Desk(store=state.store, now=self.now, stamp=stamp, count=state.counter.prompt, charge=self._charge_kept)
+        return Desk(
+            store=state.store, now=self.now, stamp=stamp, count=state.counter.prompt, charge=self._charge_kept,
+            ask=self._ask,
+        )  # fmt: skip
+
+    def _ask(self, path: str, body: bytes) -> tuple[int, bytes, float]:
+        """A generation call that this request brings with it, with an exchange of its own."""
+        request = msgspec.structs.replace(self.request, method="POST", path=path, query=(), body=body)
+        answer = Work(self.state, self.dialect, request, self.now, self.exchange.key).answer("generate")
+        events = list(answer)
+        answer.close(self.now, "complete")
+        status = next(event.status for event in events if isinstance(event, Head) and event.status >= 200)
+        data = b"".join(event.data for event in events if isinstance(event, Chunk))
+        return status, data, answer.exchange.cost_usd if answer.exchange is not None else 0.0
 
     def _charge_kept(self, usd: float) -> None:
         self.exchange.cost_usd += usd
@@ -319,10 +332,10 @@ class Work:
             state.read_calls.put(request, call)
         return call
 
-    def _revised(self, call: ModelCall, model: ModelInfo) -> ModelCall:
+    def _revised(self, call: ModelCall) -> ModelCall:
         """The call as the server changes it once the prompt is counted."""
         if call.revise is not None:
-            call = call.revise(call, partial(self.state.counter.prompt, model=model))
+            call = call.revise(call, self._desk(self.stamp))
         return call
 
     def _describe(self) -> None:

@@ -49,7 +49,8 @@ class Store:
 class Desk(msgspec.Struct, frozen=True, kw_only=True):
     """What a keeper works with: the account's store, its time, and how it counts.
 
-    `count` gives the tokens of each block as that model counts them; `charge` books USD that no generation costs.
+    `count` gives the tokens of each block as that model counts them; `charge` books USD that no generation costs;
+    `ask` sends a generation call of its own (path, body) and gives status, body and USD of the answer.
     """
 
     store: Store
@@ -57,6 +58,7 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
     stamp: Stamp
     count: Callable[[Sequence[Block], ModelInfo], list[int]]
     charge: Callable[[float], None]
+    ask: Callable[[str, bytes], tuple[int, bytes, float]]
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):

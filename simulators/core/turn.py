@@ -4,7 +4,7 @@ A `Dialect` turns a request into a `ModelCall` and a `ModelTurn` back into bytes
 which vendor is spoken: counting, caching, limits, rules and faults work on these types alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -100,9 +100,9 @@ class ModelCall(msgspec.Struct, kw_only=True):
     truncates: bool = False  # what does not fit is dropped from the beginning instead of refused
     own: "ModelTurn | None" = None  # what the provider answers by itself: no turn is used up
     side: CallKind | None = None  # what the request itself says it is, whatever its text looks like
-    # Called once the prompt can be counted, with the call and a function from blocks to their tokens: the call as the
-    # server changes it before the model sees it.
-    revise: "Callable[[ModelCall, Callable[[Sequence[Block]], Sequence[int]]], ModelCall] | None" = None
+    # Called once the prompt can be counted, with the call and a `store.Desk`: the call as the server changes it before
+    # the model sees it.
+    revise: "Callable[[ModelCall, Any], ModelCall] | None" = None
     extra: "Tokens | None" = None  # what a step of the server's own costs, beside the tokens of the answer
 
 

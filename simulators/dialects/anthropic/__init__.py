@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
+from simulators.core.store import Desk, Served
 from simulators.core.turn import Failure, ModelCall, ModelInfo, ModelTurn, Operation, Refused, Stamp, Tokens
 from simulators.core.wire import Chunk, Headers, Request
-from simulators.dialects.anthropic import catalogue, encode, failures, headers
+from simulators.dialects.anthropic import batches, catalogue, encode, failures, headers
 from simulators.dialects.anthropic.beta import BINDING_CONTROLS, check_beta, has_beta
-from simulators.dialects.anthropic.context_edits import Count, edit
-from simulators.dialects.anthropic.diagnostics import Answered, diagnose, fingerprint
+from simulators.dialects.anthropic.context_edits import edit
+from simulators.dialects.anthropic.diagnostics import FINGERPRINTS, diagnose, fingerprint
 from simulators.dialects.anthropic.gates import Gates, gates
 from simulators.dialects.anthropic.markers import ttl_of
 from simulators.dialects.anthropic.messages import Known, know
@@ -38,13 +39,8 @@ class Anthropic:
 
     name = "anthropic"
 
-    def __init__(self, memo: Memo | None = None) -> None:
-        self._memo = memo or Memo()
-        self._answered = Answered()
-
-    def bind(self, document: Any, seed: int = 0) -> "Anthropic":
-        """The dialect of one account: it remembers what it answered, for cache diagnostics."""
-        return Anthropic(self._memo)
+    def __init__(self) -> None:
+        self._memo = Memo()
 
     def route(self, request: Request) -> Operation | None:
         """`/v1/messages…` is always this vendor's; `/v1/models` with one of its headers."""
@@ -53,6 +49,8 @@ class Anthropic:
             return "generate"
         if path == "/v1/messages/count_tokens":
             return "count_tokens"
+        if path == batches.PATH or path.startswith(f"{batches.PATH}/"):
+            return "resource"
         if path.startswith("/v1/messages/"):
             return "other"
         if path == "/v1/models" or path.startswith("/v1/models/"):
@@ -74,6 +72,8 @@ class Anthropic:
         request is read as 2023-06-01."""
         if operation == "other":
             raise Refused(Failure(kind="not_found"))
+        if operation == "resource":
+            return self._parse_batches(request)
         expected = "POST" if operation in ("generate", "count_tokens") else "GET"
         if request.method != expected:
             raise Refused(Failure(kind="method_not_allowed"))
@@ -87,6 +87,17 @@ class Anthropic:
                 dialect=self.name, operation=operation, model=name, headers=request.headers, private=Notes(model=info)
             )
         return self._parse_messages(request, operation, models)
+
+    def _parse_batches(self, request: Request) -> ModelCall:
+        wanted = batches.read(request)
+        body: Any = {}
+        if wanted.action == "create":
+            check_beta(request)
+            body = decode_message(request.body, request.body)
+            batches.check(body)
+        return ModelCall(
+            dialect=self.name, operation="resource", model="", body=body, headers=request.headers, private=wanted
+        )
 
     def _parse_messages(self, request: Request, operation: Operation, models: Mapping[str, ModelInfo]) -> ModelCall:
         body, raw = open_body(request.body)
@@ -111,7 +122,7 @@ class Anthropic:
         check_rules(body, known, info, can, counting=counting, old_version=old_version)
         call = _translate(body, known, request, operation, info, can)
         if body.get("context_management") or body.get("diagnostics") is not None:
-            call.revise = partial(self._revise, messages=known)
+            call.revise = partial(_revise, messages=known)
         return call
 
     def _read(self, raw: Sequence[bytes], data: bytes, can: Gates) -> Iterator[Known]:
@@ -127,28 +138,23 @@ class Anthropic:
                 memo.put(key, found)
             yield found
 
-    def _revise(self, call: ModelCall, count: Count, messages: Sequence[Known]) -> ModelCall:
-        """What depends on how long the prompt is: diagnostics, context editing, compaction."""
-        body = call.body
-        if body.get("diagnostics") is not None:
-            seen = fingerprint(call.private.model.id, call, count(call.blocks))
-            found = diagnose(seen, body["diagnostics"].get("previous_message_id"), self._answered)
-            notes = msgspec.structs.replace(call.private, fingerprint=seen, diagnosis=found)
-            call = msgspec.structs.replace(call, private=notes)
-        if body.get("context_management"):
-            call = edit(call, count, messages)
+    def recall(self, call: ModelCall, desk: Desk) -> ModelCall:
+        """Nothing that is kept is put into a request of this API."""
         return call
 
-    def _remember(self, call: ModelCall, stamp: Stamp) -> None:
+    def keep(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, desk: Desk) -> None:
+        """Remember a request that asked for diagnostics by the id of its answer."""
         if isinstance(call.private, Notes) and call.private.fingerprint is not None:
-            self._answered.remember(f"msg_01{stamp.message_id}", call.private.fingerprint)
+            desk.store.put(FINGERPRINTS, f"msg_01{desk.stamp.message_id}", call.private.fingerprint)
+
+    def serve(self, call: ModelCall, desk: Desk) -> Served:
+        """Message batches."""
+        return batches.serve(call, desk)
 
     def encode_stream(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
-        self._remember(call, stamp)
         return encode.encode_stream(call, turn, tokens, stamp)
 
     def encode_json(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> bytes:
-        self._remember(call, stamp)
         return encode.encode_json(call, turn, tokens, stamp)
 
     def encode_count(self, call: ModelCall, tokens: int, stamp: Stamp) -> bytes:
@@ -230,6 +236,22 @@ def _translate(
             summarize=bool(body.get("compaction")) and operation == "generate",
         ),
     )
+
+
+def _revise(call: ModelCall, desk: Desk, messages: Sequence[Known]) -> ModelCall:
+    """What depends on how long the prompt is: diagnostics, context editing, compaction."""
+    body, model = call.body, call.private.model
+    if body.get("diagnostics") is not None:
+        seen = fingerprint(model.id, call, desk.count(call.blocks, model))
+        previous = body["diagnostics"].get("previous_message_id")
+        before = desk.store.get(FINGERPRINTS, previous, desk.now) if previous is not None else None
+        notes = msgspec.structs.replace(
+            call.private, fingerprint=seen, diagnosis=None if previous is None else diagnose(seen, before)
+        )
+        call = msgspec.structs.replace(call, private=notes)
+    if body.get("context_management"):
+        call = edit(call, lambda blocks: desk.count(blocks, model), messages)
+    return call
 
 
 def _tool_choice(body: dict[str, Any]) -> str:

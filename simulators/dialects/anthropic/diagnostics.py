@@ -5,7 +5,6 @@ the prompt, messages. Only requests that carry `diagnostics` are remembered (cac
 documentation, types of the `anthropic` package 2.14).
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import msgspec
 
 from simulators.core.turn import Block, ModelCall
 
-_REMEMBERED = 1000  # answers
+FINGERPRINTS = "anthropic_fingerprints"  # a shelf of the account's store
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -34,15 +33,6 @@ class Fingerprint(msgspec.Struct, frozen=True):
         return tuple(digest for digest, at in zip(self.digests, self.levels, strict=True) if at == level)
 
 
-class Answered(OrderedDict[str, Fingerprint]):
-    """The requests of an account by the ids of their answers, the oldest forgotten first."""
-
-    def remember(self, message_id: str, fingerprint: Fingerprint) -> None:
-        self[message_id] = fingerprint
-        if len(self) > _REMEMBERED:
-            self.popitem(last=False)
-
-
 def fingerprint(model: str, call: ModelCall, counts: Sequence[int]) -> Fingerprint:
     """What is remembered of a request with these blocks and their tokens."""
     ends, total = [], 0
@@ -55,11 +45,8 @@ def fingerprint(model: str, call: ModelCall, counts: Sequence[int]) -> Fingerpri
     )
 
 
-def diagnose(now: Fingerprint, previous_id: str | None, answered: Mapping[str, Fingerprint]) -> dict[str, Any] | None:
-    """The `diagnostics` of an answer: null without an earlier request or a difference, else the first one found."""
-    if previous_id is None:
-        return None
-    before = answered.get(previous_id)
+def diagnose(now: Fingerprint, before: Fingerprint | None) -> dict[str, Any] | None:
+    """The `diagnostics` of an answer: the first difference to the request it names; null if there is none."""
     if before is None:
         return {"cache_miss_reason": {"type": "previous_message_not_found"}}
     kind = _first(before, now)

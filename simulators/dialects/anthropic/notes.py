@@ -24,4 +24,3 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     summarize: bool = False  # the whole request asks for a compaction block and nothing else
     fingerprint: Any = None  # `diagnostics.Fingerprint` of the request, where it is to be remembered
     diagnosis: Mapping[str, Any] | None = None  # how it differs from the request that it names
-    batch: bool = False  # part of a message batch

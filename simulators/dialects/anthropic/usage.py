@@ -25,7 +25,7 @@ def usage(call: ModelCall, tokens: Tokens, turn: ModelTurn | None = None) -> dic
     found["output_tokens_details"] = {"thinking_tokens": min(tokens.thinking, found["output_tokens"])}
     if requests := _server_tools(call, turn):
         found["server_tool_use"] = requests
-    found["service_tier"] = "batch" if notes is not None and notes.batch else "standard"
+    found["service_tier"] = "standard"
     found["inference_geo"] = _place(call, notes)
     if call.body.get("speed"):
         found["speed"] = call.body["speed"]

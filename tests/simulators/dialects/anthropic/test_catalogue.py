@@ -35,7 +35,9 @@ def test_the_dialect_is_found_by_listing() -> None:
     [
         ("/v1/messages", (), "generate"),
         ("/v1/messages/count_tokens", (), "count_tokens"),
-        ("/v1/messages/batches", (), "other"),
+        ("/v1/messages/batches", (), "resource"),
+        ("/v1/messages/batches/msgbatch_1/results", (), "resource"),
+        ("/v1/messages/other", (), "other"),
         ("/v1/models", VERSION, "models"),
         ("/v1/models", (("x-api-key", "k"),), "models"),
         ("/v1/models", (("authorization", "Bearer k"),), None),
