@@ -23,7 +23,7 @@ from simulators.core.models import cost_usd
 from simulators.core.output import finish
 from simulators.core.prompt_cache import Lookup
 from simulators.core.state import State
-from simulators.core.store import Desk, Keeper
+from simulators.core.store import Desk, Keeper, keeper
 from simulators.core.turn import (
     Dialect,
     Failure,
@@ -90,8 +90,8 @@ class Work:
                 return self._count_tokens()
             if operation in ("models", "model"):
                 return self._models(operation)
-            if operation == "resource" and isinstance(keeper := self.dialect, Keeper):
-                return self._resource(keeper)
+            if operation == "resource" and (keeps := keeper(self.dialect)):
+                return self._resource(keeps)
             raise Refused(Failure(kind="not_found", message="Not found"))
         except Refused as refusal_:
             return self._refuse(refusal_.failure, operation)
@@ -219,8 +219,8 @@ class Work:
         exchange.usage = self.dialect.usage(call, reported)
         exchange.cost_usd = cost_usd(model, tokens) + (cost_usd(model, call.extra) if call.extra else 0)
         state.charge(tokens, exchange.cost_usd)
-        if isinstance(keeper := self.dialect, Keeper):
-            keeper.keep(call, turn, tokens, self._desk(stamp))
+        if keeps := keeper(self.dialect):
+            keeps.keep(call, turn, tokens, self._desk(stamp))
 
     def _end(self, begun: bool) -> None:
         if self.slot:
@@ -276,10 +276,10 @@ class Work:
         call = self._parse(operation)
         return self._json(call, self.dialect.encode_models(call, self.state.models, self.stamp), "models")
 
-    def _resource(self, keeper: Keeper) -> SimulatedAnswer:
+    def _resource(self, keeps: Keeper) -> SimulatedAnswer:
         """Something that the account keeps is made, shown or changed."""
         call = self._parse("resource")
-        served = keeper.serve(call, self._desk(self.stamp))
+        served = keeps.serve(call, self._desk(self.stamp))
         self.exchange.answered_by = "store"
         head = Head(served.status, merged((SSE if served.stream else JSON,), self._headers(call), served.headers))
         return SimulatedAnswer(chain((head,), served.chunks), exchange=self.exchange)

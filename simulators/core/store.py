@@ -5,6 +5,7 @@ put on a shelf is theirs alone. The time comes with each call, so that an hour o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -82,3 +83,14 @@ class Keeper(Protocol):
 
     def keep(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, desk: Desk) -> None:
         """The head of a 200 answer to `generate` leaves: put by what later requests may name."""
+
+
+def keeper(dialect: Any) -> Keeper | None:
+    """The dialect as a `Keeper`, if it is one."""
+    return dialect if _keeps(type(dialect)) else None  # type: ignore[arg-type]  # mypy takes type[Any] for unhashable
+
+
+@lru_cache(maxsize=64)
+def _keeps(kind: type) -> bool:
+    """Asked for every request, and dear to find out."""
+    return issubclass(kind, Keeper)
