@@ -234,7 +234,13 @@ class Caches:
 
     def look(self, call: ModelCall, counts: Sequence[int], model: ModelInfo, now: float) -> Lookup:
         """What this request would read and write. Changes nothing."""
-        return self._of(call).look(call, counts, model, now)
+        found = self._of(call).look(call, counts, model, now)
+        if call.held and (held := found.ends[call.held - 1]) > found.read:
+            found.read, found.hit, found.entry, found.writes = held, call.held - 1, None, ()
+            found.write_5m = found.write_1h = 0
+            found.input = found.ends[-1] - held
+            found.ideal = max(found.ideal, held)
+        return found
 
     def accept(self, found: Lookup, n: int) -> None:
         """The request is answered with 200."""

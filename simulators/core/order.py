@@ -333,9 +333,12 @@ class Work:
         return call
 
     def _revised(self, call: ModelCall) -> ModelCall:
-        """The call as the server changes it once the prompt is counted."""
+        """The call with what the account keeps of it, and as the server changes it once the prompt is counted."""
+        if keeps := keeper(self.dialect):
+            call = keeps.recall(call, self._desk(self.stamp))
         if call.revise is not None:
             call = call.revise(call, self._desk(self.stamp))
+        self.call = call
         return call
 
     def _describe(self) -> None:
