@@ -46,8 +46,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 class Exchange(msgspec.Struct, kw_only=True):
     """One request and its answer. Header names are as recorded; bodies are the bytes of the wire.
 
-    `frames` is None where nobody measured (vcrpy itself, imports); `extra` holds keys beside `request` and `response`
-    that others put there, kept on writing.
+    `at` is when it was sent, in Unix seconds, where somebody noted it. `frames` is None where nobody measured (vcrpy
+    itself, imports); `extra` holds keys beside `request` and `response` that others put there, kept on writing.
     """
 
     method: str
@@ -59,6 +59,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     headers: Headers = ()
     body: bytes = b""
     frames: tuple[Frame, ...] | None = None
+    at: float | None = None
     extra: Mapping[str, Any] = {}
 
     @property

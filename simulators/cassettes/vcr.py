@@ -3,7 +3,7 @@
 import base64
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ _SERIAL = itertools.count()
 _TOP = ("version", "interactions", "claw")
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BaseDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+_STYLE: dict[str, Any] = {"sort_keys": False, "encoding": "ascii", "allow_unicode": False, "width": 120}
 
 
 class _Loader(_Base):  # type: ignore[misc]
@@ -131,7 +134,8 @@ class _Reader:
             headers=self._headers(response.get("headers"), f"{at}.response.headers"),
             body=self._response_body(response, f"{at}.response"),
             frames=self._frames(raw.get("frames"), f"{at}.frames"),
-            extra={str(k): v for k, v in raw.items() if k not in ("request", "response", "frames")},
+            at=self._time(raw.get("at"), f"{at}.at"),
+            extra={str(k): v for k, v in raw.items() if k not in ("request", "response", "frames", "at")},
         )
 
     def _status(self, response: Mapping[str, Any], at: str) -> tuple[int, str]:
@@ -201,6 +205,11 @@ class _Reader:
                     raise self._error(f"{at}[{i}].{name}", "text or binary is needed")
         return frames
 
+    def _time(self, raw: Any, at: str) -> float | None:
+        if raw is not None and (isinstance(raw, bool) or not isinstance(raw, int | float)):
+            raise self._error(at, "Unix seconds are needed")
+        return raw
+
     def _mapping(self, raw: Any, at: str) -> Mapping[str, Any]:
         if not isinstance(raw, Mapping):
             raise self._error(at, "a mapping is needed")
@@ -244,11 +253,7 @@ def _json(value: Any) -> bytes:
 
 def dump(cassette: Cassette) -> bytes:
     """The text of a cassette's file: ASCII, so that vcrpy reads it under any locale."""
-    tree: dict[str, Any] = {"claw": {"format": VERSION, **cassette.claw}, **cassette.extra}
-    tree["interactions"] = [_interaction(exchange) for exchange in cassette.exchanges]
-    tree["version"] = 1
-    made: bytes = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, encoding="ascii", allow_unicode=False, width=120)
-    return made
+    return assembled(cassette.claw, cassette.extra, [fragment(exchange) for exchange in cassette.exchanges])
 
 
 def _interaction(exchange: Exchange) -> dict[str, Any]:
@@ -265,6 +270,8 @@ def _interaction(exchange: Exchange) -> dict[str, Any]:
             "status": {"code": exchange.status, "message": exchange.message},
         },
     }
+    if exchange.at is not None:
+        made["at"] = round(exchange.at, 6)
     if exchange.frames is not None:
         made["frames"] = [_Flow(_frame(frame)) for frame in exchange.frames]
     return made | dict(exchange.extra)
@@ -289,6 +296,19 @@ def _told(data: bytes) -> str | bytes:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data
+
+
+def fragment(exchange: Exchange) -> bytes:
+    """One exchange as a piece of a file; `assembled` puts pieces together."""
+    made: bytes = yaml.dump([_interaction(exchange)], Dumper=_Dumper, **_STYLE)
+    return made
+
+
+def assembled(claw: Mapping[str, Any], extra: Mapping[str, Any], fragments: Sequence[bytes]) -> bytes:
+    """The text of a file out of its head and pieces: the same as `dump`, without going through all of it again."""
+    head: bytes = yaml.dump({"claw": {"format": VERSION, **claw}, **extra}, Dumper=_Dumper, **_STYLE)
+    body = b"".join((b"interactions:\n", *fragments)) if fragments else b"interactions: []\n"
+    return b"".join((head, body, b"version: 1\n"))
 
 
 def write(path: str | os.PathLike[str], cassette: Cassette) -> None:

@@ -8,9 +8,9 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from simulators.shells.http import HttpDoor, Listener, bind, new_loop, url_of
 
@@ -33,6 +33,21 @@ class RealClock:
         return (time.monotonic() - self._monotonic) * self.rate
 
 
+class Listening(Protocol):
+    """What takes connections: `start` it in a running loop, `close` it there."""
+
+    async def start(self, sockets: Iterable[socket.socket]) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+Door = HttpDoor | Listening
+
+
+def _listening(door: Door) -> Listening:
+    return Listener(door) if isinstance(door, HttpDoor) else door
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address or name is one that only this machine reaches."""
     if host == "localhost":
@@ -43,7 +58,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(app: HttpDoor, sock: socket.socket, *, ready: Callable[[str], None]) -> str:
+def serve(app: Door, sock: socket.socket, *, ready: Callable[[str], None]) -> str:
     """Serve until SIGTERM or SIGINT; the name of the signal. `ready` is told the URL when connections are taken.
 
     For a process of its own: the collector of cycles is told to look less often, as answers leave hardly any.
@@ -55,7 +70,7 @@ def serve(app: HttpDoor, sock: socket.socket, *, ready: Callable[[str], None]) -
         return runner.run(_serve(app, sock, ready))
 
 
-async def _serve(app: HttpDoor, sock: socket.socket, ready: Callable[[str], None]) -> str:
+async def _serve(app: Door, sock: socket.socket, ready: Callable[[str], None]) -> str:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     received: list[str] = []
 
@@ -65,7 +80,7 @@ async def _serve(app: HttpDoor, sock: socket.socket, ready: Callable[[str], None
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    listener = Listener(app)
+    listener = _listening(app)
     await listener.start([sock])
     ready(url_of(sock))
     await end.wait()
@@ -76,7 +91,7 @@ async def _serve(app: HttpDoor, sock: socket.socket, ready: Callable[[str], None
 class ServedOnThread:
     """A door open on a daemon thread with a loop of its own. Use it as a context manager, or call `close`."""
 
-    def __init__(self, app: HttpDoor) -> None:
+    def __init__(self, app: Door) -> None:
         self._socket = bind()
         self.url = url_of(self._socket)
         self._app = app
@@ -100,7 +115,7 @@ class ServedOnThread:
             self._loop.close()
 
     async def _main(self) -> None:
-        listener = Listener(self._app)
+        listener = _listening(self._app)
         await listener.start([self._socket])
         self._started.set_result(None)
         await self._end.wait()
