@@ -1,8 +1,8 @@
 """Prompt caches that need no marks, or other marks than `cache_control`: the regimes of OpenAI and its like.
 
 `automatic` (models up to GPT-5.5, compatible servers): every prefix is kept and read in steps. `breakpoints` (GPT-5.6
-and later): prefixes end at an implicit mark and at explicit ones, writes are paid for. `Caches` chooses by what the call
-asks and has the three steps of `prompt_cache`: `look`, `accept`, `begin`.
+and later): prefixes end at an implicit mark and at explicit ones, writes are paid for. `Caches` chooses by what the
+call asks and has the three steps of `prompt_cache`: `look`, `accept`, `begin`.
 """
 
 from collections import deque
@@ -131,7 +131,8 @@ class RegimeCache:
                 if found.ends[at] >= ask.minimum:
                     self._keep(node, found, lifetime, ask.longest)
             return
-        if found.hit >= 0 and (entry := found.path[found.hit].entries.get(found.key)) is not None:  # type: ignore[union-attr]
+        nodes: Any = found.path
+        if found.hit >= 0 and (entry := nodes[found.hit].entries.get(found.key)) is not None:
             entry.expires = max(entry.expires, found.now + entry.lifetime + self.rules.expiry_slack)
         for at, _ in found.writes:
             self._keep(found.path[at], found, lifetime, float("inf"))
