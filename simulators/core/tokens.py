@@ -44,16 +44,23 @@ CALIBRATIONS: dict[str, Calibration] = {
     "claude-4": Calibration(factor=1.02, base=3, per_message=4, tool_prompt=500, per_tool=10, per_call=28),
     "claude-4.7": Calibration(factor=1.4, base=1, per_message=2, tool_prompt=400, per_tool=10, per_call=34),
     "openai": Calibration(base=3, per_message=3, per_system=3, tool_prompt=9, per_tool=7),
-    "gemini": Calibration(),
+    "gemini-2.0": Calibration(),
+    "gemini-2.5": Calibration(per_message=1, per_system=1, per_tool=19, per_call=8),
+    "gemini-3": Calibration(per_message=1, per_system=1, per_tool=16, per_call=8),
 }
+_GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
 _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d)(?!\d))?")
 
 
 @lru_cache(maxsize=1024)
 def family(provider: str, model: str) -> str:
     """The name in `CALIBRATIONS` for a model. What is nobody's (`sim-…`) counts like Claude 4."""
-    if provider in ("openai", "gemini"):
+    if provider == "openai":
         return provider
+    if provider == "gemini":
+        found = _GEMINI.match(model)
+        age = (int(found[1]), int(found[2] or 0)) if found else (3, 0)
+        return "gemini-3" if age >= (3, 0) else "gemini-2.5" if age >= (2, 5) else "gemini-2.0"
     version = _VERSION.match(model)
     if version and (int(version[1]), int(version[2] or 0)) >= (4, 7):
         return "claude-4.7"

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from simulators.core.fault import FaultContext
 from simulators.core.wire import Chunk, Head, WireEvent
 
 
@@ -21,6 +22,11 @@ class NoParams(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=
 def is_ping(chunk: Chunk) -> bool:
     """Whether an event keeps the connection alive and says nothing."""
     return chunk.event == "ping" or chunk.data.startswith(b":")
+
+
+def in_pieces(context: FaultContext) -> bool:
+    """Whether the answer comes as it is made, an object a chunk: as server-sent events, or as one JSON array."""
+    return context.call.stream
 
 
 def is_stream(head: Head) -> bool:
@@ -89,11 +95,13 @@ def edit_next(
 
 
 def edit_json(data: bytes, edit: Callable[[Any], Any]) -> bytes:
-    """The bytes of a JSON body or of an SSE event with its JSON changed; anything else as it is."""
-    if data.startswith((b"{", b"[")):
-        return msgspec.json.encode(edit(msgspec.json.decode(data)))
-    head, mark, rest = data.partition(b"data: ")
-    line, end, tail = rest.partition(b"\n")
-    if not mark or not line.startswith(b"{"):
+    """The bytes of a JSON body, of an SSE event or of a piece of an array with its JSON object changed; anything else
+    as it is."""
+    start, end = data.find(b"{"), data.rfind(b"}") + 1
+    if start < 0:
         return data
-    return head + mark + msgspec.json.encode(edit(msgspec.json.decode(line))) + end + tail
+    try:
+        value = msgspec.json.decode(data[start:end])
+    except msgspec.DecodeError:
+        return data  # several objects, or none
+    return data[:start] + msgspec.json.encode(edit(value)) + data[end:]

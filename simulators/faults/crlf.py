@@ -1,5 +1,6 @@
 """Lines end in CR LF, which the standard allows."""
 
+import re
 from collections.abc import Iterator
 
 from simulators.core.fault import FaultContext, Phase
@@ -10,9 +11,10 @@ KIND = "crlf"
 PHASE: Phase = "wire"
 
 Params = NoParams
+_LINE_END = re.compile(rb"(?<!\r)\n")  # some vendors send CR LF anyway
 
 
 def frames(params: Params, events: Iterator[WireEvent], context: FaultContext) -> Iterator[WireEvent]:
     """The same events with other line ends."""
     for event in events:
-        yield Chunk(event.data.replace(b"\n", b"\r\n"), event.event) if isinstance(event, Chunk) else event
+        yield Chunk(_LINE_END.sub(b"\r\n", event.data), event.event) if isinstance(event, Chunk) else event

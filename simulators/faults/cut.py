@@ -7,7 +7,7 @@ import msgspec
 
 from simulators.core.fault import FaultContext, Phase
 from simulators.core.wire import Abort, Chunk, WireEvent
-from simulators.faults._events import before_last, is_stream, numbered, split_head
+from simulators.faults._events import before_last, in_pieces, numbered, split_head
 
 KIND = "cut"
 PHASE: Phase = "wire"
@@ -24,7 +24,7 @@ def frames(params: Params, events: Iterator[WireEvent], context: FaultContext) -
     """What came through, then the break; of a body in one piece, half of it comes through."""
     front, head = split_head(events)
     yield from front
-    if head is not None and not is_stream(head):
+    if head is not None and not in_pieces(context):
         for event in events:
             yield Chunk(event.data[: len(event.data) // 2], event.event) if isinstance(event, Chunk) else event
         yield Abort(params.how)

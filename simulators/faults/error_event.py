@@ -6,8 +6,8 @@ import msgspec
 
 from simulators.core.fault import FaultContext, Phase
 from simulators.core.turn import Failure
-from simulators.core.wire import WireEvent
-from simulators.faults._events import before_last, is_stream, numbered, split_head
+from simulators.core.wire import Chunk, WireEvent
+from simulators.faults._events import before_last, in_pieces, numbered, split_head
 
 KIND = "error_event"
 PHASE: Phase = "wire"
@@ -25,11 +25,16 @@ def frames(params: Params, events: Iterator[WireEvent], context: FaultContext) -
     """What came through, then the error, then nothing. An answer in one piece has no such event and is left alone."""
     front, head = split_head(events)
     yield from front
-    if head is None or not is_stream(head):
+    if head is None or not in_pieces(context):
         yield from events
         return
+    said = 0
     for number, event in numbered(before_last(events)):
         if number > params.after_events:
             break
+        said = number
         yield event
-    yield context.dialect.error_event(Failure(kind=params.error, message=params.message), context.stamp)
+    error = context.dialect.error_event(Failure(kind=params.error, message=params.message), context.stamp)
+    if context.call.framing == "array" and not said:
+        error = Chunk(b"[" + error.data.lstrip(b",\r\n"), error.event)  # the first of the array
+    yield error

@@ -2,7 +2,7 @@
 
 Documented: 258 tokens for an image or a page up to 2.5 (larger images come in tiles, which are not told apart here), 32
 a second of audio, 263 a second of video. From 3.x on an image or a page has 1,092 (recorded). Nothing is fetched: what
-a URI points to counts as one page, one image, 5 seconds of sound or 10 of film; inline sound and film go by their size.
+a URI points to counts as one page, one image, 5 seconds of sound or one of film; inline sound and film go by size.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from simulators.dialects.gemini.gates import Gates
 _IMAGE, _IMAGE_3 = 258, 1092
 _AUDIO_PER_S, _VIDEO_PER_S = 32, 263
 _AUDIO_BYTES_PER_S, _VIDEO_BYTES_PER_S = 12_000, 250_000
-_UNKNOWN_S = {"AUDIO": 5, "VIDEO": 10}
+_UNKNOWN_S = {"AUDIO": 5, "VIDEO": 1}
 
 
 def modality(mime: str, gates: Gates) -> str:
@@ -31,9 +31,9 @@ def inline_tokens(blob: Mapping[str, Any], gates: Gates) -> int:
     size = len(blob.get("data") or "") * 3 // 4
     match modality(str(blob.get("mimeType") or ""), gates):
         case "AUDIO":
-            return _AUDIO_PER_S * max(1, round(size / _AUDIO_BYTES_PER_S))
+            return max(1, round(_AUDIO_PER_S * size / _AUDIO_BYTES_PER_S))
         case "VIDEO":
-            return _VIDEO_PER_S * max(1, round(size / _VIDEO_BYTES_PER_S))
+            return max(_VIDEO_PER_S, round(_VIDEO_PER_S * size / _VIDEO_BYTES_PER_S))
     return _picture(gates)
 
 

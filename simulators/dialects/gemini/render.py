@@ -48,13 +48,19 @@ def render(body: Mapping[str, Any], gates: Gates) -> Prompt:
 def _tools(tools: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     for index, tool in enumerate(tools):
         for position, function in enumerate(tool.get("functionDeclarations") or ()):
-            bare = {name: function[name] for name in sorted(function) if name != "description"}
-            made = {"text": function.get("description") or "", "structure": _encode(bare).decode()}
+            made = {"text": function.get("description") or "", "structure": _signature(function)}
             path = f"tools[{index}].functionDeclarations[{position}]"
             yield _block("tools", path, "tool", "", function, made, False)
         for name, built_in in tool.items():
             if name != "functionDeclarations":
                 yield _block("tools", f"tools[{index}].{name}", "other", "", {name: built_in}, {}, False)
+
+
+def _signature(function: Mapping[str, Any]) -> str:
+    """What a model reads of a declaration beside its description: name, parameters, what they look like."""
+    name, schema = function.get("name") or "", _json_schema(function)
+    told = {key: schema[key] for key in ("properties", "required", "$defs", "anyOf") if schema.get(key)}
+    return f"{name} {_encode(told).decode()}" if told else name
 
 
 def _system(system: Mapping[str, Any] | None, gates: Gates) -> Iterator[Block]:

@@ -117,7 +117,10 @@ def test_an_answers_tool_call_has_its_name_under_default() -> None:
         ("anthropic", "claude-fable-5", "claude-4.7"),
         ("anthropic", "claude-sonnet-5", "claude-4.7"),
         ("openai", "gpt-5.5", "openai"),
-        ("gemini", "gemini-2.5-pro", "gemini"),
+        ("gemini", "gemini-2.0-flash", "gemini-2.0"),
+        ("gemini", "gemini-2.5-pro", "gemini-2.5"),
+        ("gemini", "gemini-3.8-flash", "gemini-3"),
+        ("gemini", "gemma-4", "gemini-3"),
         ("sim", "sim-test", "claude-4"),
     ],
 )
