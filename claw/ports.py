@@ -100,7 +100,8 @@ class Models(Protocol):
 class Providers(Protocol):
     """Makes an adapter for a provider and a credential; SDKs are imported here, when first used."""
 
-    def open(self, provider: str, *, base_url: str | None, key: str) -> Provider: ...
+    def open(self, provider: str, *, base_url: str | None, key: str, api: str | None = None) -> Provider:
+        """`api`: the API, or the known server, whose manners a provider of another name has."""
 
 
 class Fetch(Protocol):

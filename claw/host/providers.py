@@ -25,11 +25,11 @@ class SdkProviders:
         self._http: Any = None
         self._made: dict[tuple[str, str | None, str], Provider] = {}
 
-    def open(self, provider: str, *, base_url: str | None, key: str) -> Provider:
+    def open(self, provider: str, *, base_url: str | None, key: str, api: str | None = None) -> Provider:
         """Raises `ClawError` for a provider that does not exist."""
         made = self._made.get((provider, base_url, key))
         if made is None:
-            adapter = providers.load(provider)
+            adapter = providers.load(provider, api)
             made = self._made[provider, base_url, key] = adapter.connect(
                 base_url=base_url,
                 key=key,

@@ -1,18 +1,15 @@
 """What claw asks, as arguments of `messages.create`: same request, same bytes."""
 
-import hashlib
-import re
 from typing import Any
 
 from claw.core.calls import CacheRetention, ModelRequest, Thinking
-from claw.core.errors import ClawError
 from claw.core.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from claw.providers._shared import defused, refuse_own, tool_id
 
 BUDGETS: dict[Thinking, int] = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384}
 BUDGETS |= {"adaptive": 8192, "xhigh": 16_384, "max": 32_000}
 EFFORTS: dict[Thinking, str] = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 EFFORTS |= {"max": "max"}
-REFUSAL_TRIGGER = "ANTHROPIC_MAGIC_STRING_TRIGGER_REFUSAL"
 LEAST_BUDGET = LEAST_ANSWER = 1024  # tokens: the API's minimum for thinking, and what must be left for the answer
 OWN_FIELDS = {"model", "messages", "system", "tools", "stream"}  # what configured parameters may not replace
 
@@ -24,8 +21,7 @@ def build(request: ModelRequest, *, thinking: str) -> dict[str, Any]:
     stable system block, the last block of the last user message, and of the one before it, where the previous call
     wrote, so that the API's 20 positions of lookback cannot miss it however much one turn added.
     """
-    if wrong := sorted(OWN_FIELDS & set(request.params)):
-        raise ClawError(f"params must not set {', '.join(wrong)}: claw sets it itself")
+    refuse_own(request.params, OWN_FIELDS)
     mark = _mark(request.cache)
     system: list[dict[str, Any]] = [
         {"type": "text", "text": block.text} for block in request.system if block.text.strip()
@@ -93,17 +89,17 @@ def _block(part: Part) -> dict[str, Any] | None:
     """A content block, or None for what the API would refuse: empty text, thinking without its signature."""
     match part:
         case TextPart(text=text):
-            return {"type": "text", "text": _defused(text)} if text.strip() else None
+            return {"type": "text", "text": defused(text)} if text.strip() else None
         case ThinkingPart(text=text, redacted=True):
             return {"type": "redacted_thinking", "data": text}
         case ThinkingPart(text=text, signature=signature):
-            return {"type": "thinking", "thinking": text, "signature": signature} if signature else None
+            return {"type": "thinking", "thinking": text, "signature": signature} if _own(signature) else None
         case ImagePart(media_type=media_type, data=data):
             return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
         case ToolCallPart(id=id, name=name, input=input):
-            return {"type": "tool_use", "id": _tool_id(id), "name": name, "input": input}
+            return {"type": "tool_use", "id": tool_id(id), "name": name, "input": input}
         case ToolResultPart(call_id=call_id, content=content, is_error=is_error):
-            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _tool_id(call_id)}
+            block: dict[str, Any] = {"type": "tool_result", "tool_use_id": tool_id(call_id)}
             blocks = [item for inner in content if (item := _block(inner)) is not None]
             if is_error and not blocks:
                 blocks = [{"type": "text", "text": "It failed without a word."}]  # an error must say something
@@ -111,14 +107,6 @@ def _block(part: Part) -> dict[str, Any] | None:
             return block | ({"is_error": True} if is_error else {})
 
 
-def _defused(text: str) -> str:
-    """Without Anthropic's test string that makes every model refuse: pasted into a session it would end it for good."""
-    return text.replace(REFUSAL_TRIGGER, REFUSAL_TRIGGER.replace("_", " ")) if REFUSAL_TRIGGER in text else text
-
-
-def _tool_id(id: str) -> str:
-    """The id as the API takes it (`^[a-zA-Z0-9_-]+$`); another vendor's gets a name of its own, always the same."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", id):
-        return id
-    digest = hashlib.sha256(id.encode()).hexdigest()[:12]
-    return f"{re.sub(r'[^a-zA-Z0-9_-]', '', id)[:40]}_{digest}"
+def _own(signature: str | None) -> bool:
+    """Whether a signature is one of this vendor's: those that claw keeps for others have a name in front."""
+    return bool(signature) and ":" not in (signature or "")

@@ -5,19 +5,18 @@ into the same events. Facts: the API documentation and SDK 2.x, whose mid-stream
 whose `error` events are status errors with status 200, and which ends quietly when a stream has no terminator.
 """
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from claw.core.calls import CacheRetention, ModelRequest, Provider
-from claw.core.classify import classify
-from claw.core.errors import ClawError, FailureKind, ProviderError, ProviderFailure
+from claw.core.errors import ClawError, ProviderError
 from claw.core.stream import MessageEnd, MessageStart, PartDelta, PartEnd, PartStart, Stop, StreamEvent
 from claw.core.usage import Usage
 from claw.ports import ModelFacts
 from claw.providers._anthropic_request import build
+from claw.providers._shared import check_type, cut, sdk_failure, unexpected
 
 BASE_URL = "https://api.anthropic.com"
 STOPS: dict[str, Stop] = {
@@ -72,7 +71,7 @@ class AnthropicProvider:
                     yield event
                 return
             stream = answer
-            await _check_type(stream.response)
+            await check_type("anthropic", stream.response)
             async for raw in stream:
                 for event in _sound(reading, raw):
                     yield event
@@ -81,12 +80,15 @@ class AnthropicProvider:
         except Exception as error:
             if reading.done:
                 return  # the answer is complete; how the connection ended does not matter any more
-            raise ProviderError(_failure(error, replay_safe=not reading.delivered)) from error
+            import anthropic
+
+            failure = sdk_failure("anthropic", anthropic, error, replay_safe=not reading.delivered)
+            raise ProviderError(failure) from error
         finally:
             if stream is not None:
                 await stream.close()
         if not reading.done:
-            raise ProviderError(_cut(reading))
+            raise ProviderError(cut("message_stop", delivered=reading.delivered))
 
 
 class _Reading:
@@ -185,7 +187,7 @@ class _Reading:
 def _whole(message: Any, cache: CacheRetention) -> Iterator[StreamEvent]:
     """The events of an answer that came in one piece."""
     if getattr(message, "type", None) != "message":
-        raise ProviderError(_unexpected(message))
+        raise ProviderError(unexpected("anthropic", message))
     reading = _Reading(cache)
     reading._count(message.usage)
     yield MessageStart(message.id, message.model, _usage(reading._counts, cache))
@@ -237,57 +239,3 @@ def _sound(reading: _Reading, raw: Any) -> list[StreamEvent]:
         return list(reading.feed(raw))
     except (AttributeError, TypeError) as error:
         raise ValueError(f"the stream sent an event that makes no sense: {error}") from error
-
-
-async def _check_type(response: Any) -> None:
-    """A 200 that is no event stream: an error page, or an error as JSON. Some proxies only mislabel the stream."""
-    content_type = response.headers.get("content-type", "")
-    if "html" not in content_type and "json" not in content_type:
-        return
-    body = await response.aread()
-    if not body.lstrip().startswith((b"event:", b"data:", b":")):
-        raise ProviderError(classify("anthropic", response.status_code, response.headers, body, in_stream=True))
-
-
-def _failure(error: Exception, *, replay_safe: bool) -> ProviderFailure:
-    """What an exception of the SDK, or of the HTTP library under it, means."""
-    import anthropic
-    import httpx2
-
-    if isinstance(error, anthropic.APIStatusError):
-        body = error.body if error.body not in (None, "") else ""
-        status, headers = error.status_code, error.response.headers
-        failure = classify("anthropic", status, headers, body, in_stream=status < 300)
-        return msgspec.structs.replace(failure, replay_safe=replay_safe)
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) and error.__cause__ else error
-    if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        kind = FailureKind.BAD_REQUEST  # the address itself is wrong: no retry can help
-    elif isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
-        kind = FailureKind.TIMEOUT
-    elif isinstance(error, httpx2.RemoteProtocolError) and "complete message body" in str(error):
-        kind = FailureKind.TRUNCATED
-    elif isinstance(error, anthropic.APIConnectionError | httpx2.TransportError):
-        kind = FailureKind.TRANSPORT
-    elif isinstance(error, json.JSONDecodeError) and not error.doc.strip():
-        kind = FailureKind.EMPTY_RESPONSE
-    elif isinstance(error, json.JSONDecodeError) and error.doc.lstrip()[0] == "{" and error.doc.rstrip()[-1] != "}":
-        kind = FailureKind.TRUNCATED
-    elif isinstance(error, ValueError | anthropic.APIError | httpx2.HTTPError):
-        kind = FailureKind.TRANSPORT  # bytes that are no JSON, events that make no sense
-    else:
-        raise error
-    text = f"{type(cause).__name__}: {cause}".removesuffix(": ")
-    return ProviderFailure(kind=kind, message=text, replay_safe=replay_safe, raw={"error": text})
-
-
-def _cut(reading: _Reading) -> ProviderFailure:
-    text = "the stream ended before message_stop"
-    return ProviderFailure(kind=FailureKind.TRUNCATED, message=text, replay_safe=not reading.delivered)
-
-
-def _unexpected(answer: Any) -> ProviderFailure:
-    """A 200 whose body is no message: a page of something in between, an error of a gateway, or nothing."""
-    body = answer.to_dict() if hasattr(answer, "to_dict") else answer
-    if not body:
-        return ProviderFailure(kind=FailureKind.EMPTY_RESPONSE, message="the answer has no body", status=200)
-    return classify("anthropic", 200, {}, body, in_stream=True)

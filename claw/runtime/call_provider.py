@@ -68,8 +68,10 @@ class ProviderCalls:
     async def _events(self, command: CallModel) -> AsyncIterator[StreamEvent]:
         """The stream under two time-outs: until the first event, and between events."""
         credential = self._credentials[command.provider, command.profile]
+        options = self._config.providers.get(command.provider)
+        kin = {"api": options.api} if options and options.api else {}
         provider = self._ports.providers.open(
-            command.provider, base_url=base_url(self._config, command.provider, self._env), key=credential.key
+            command.provider, base_url=base_url(self._config, command.provider, self._env), key=credential.key, **kin
         )
         times = self._config.timeouts
         allowed, what = times.first_event_s, "no response"

@@ -33,8 +33,13 @@ class Profile(_Table, frozen=True, kw_only=True):
 
 
 class ProviderOptions(_Table, frozen=True, kw_only=True):
+    """`api`: which API, or whose manners, a provider of another name has, as `openai-chat` or `groq`. `params`: extra
+    fields of the vendor's request; `models.M` those for one model, over them."""
+
     base_url: str | None = None
-    params: dict[str, Any] = {}  # extra fields of the vendor's request
+    api: str | None = None
+    params: dict[str, Any] = {}
+    models: dict[str, dict[str, Any]] = {}
 
 
 class Watchdog(_Table, frozen=True, kw_only=True):

@@ -7,9 +7,11 @@ from claw.core.commands import CallModel
 from claw.core.errors import ClawError, ProviderFailure
 from claw.core.state import Target
 from claw.ports import Ports
+from claw.providers import SERVERS
 from claw.runtime.config import Config
 
 KEYS: Mapping[str, tuple[str, ...]] = {
+    **{name: (server.key_env,) for name, server in SERVERS.items() if server.key_env},
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
     "openai": ("OPENAI_API_KEY",),
     "openai-chat": ("OPENAI_API_KEY",),
@@ -21,6 +23,8 @@ BASE_URLS: Mapping[str, str] = {
     "openai-chat": "OPENAI_BASE_URL",
     "gemini": "GOOGLE_GEMINI_BASE_URL",
 }
+
+NO_KEY = "none"  # what a server that wants no key is sent
 
 
 class Rests:
@@ -90,7 +94,11 @@ def credentials(config: Config, provider: str, env: Mapping[str, str]) -> tuple[
         found.append(Credential(id=profile.id, provider=provider, key=key, model=profile.model))
     if found:
         return tuple(found)
-    key = next((env[name] for name in KEYS.get(provider, ()) if env.get(name)), None)
+    options = config.providers.get(provider)
+    kin = (options.api if options else None) or provider
+    key = next((env[name] for name in KEYS.get(kin, ()) if env.get(name)), None)
+    if key is None and kin in SERVERS and not SERVERS[kin].key_env:
+        key = NO_KEY
     return (Credential(id="", provider=provider, key=key),) if key else ()
 
 
@@ -130,7 +138,7 @@ def targets(
                 window=(cli.context_window if cli else None) or facts.context_window,
                 max_output=facts.max_output,
                 price=facts.price,
-                params=options.params if options else {},
+                params=options.params | options.models.get(model, {}) if options else {},
                 cli=provider in clis,
             )
         )

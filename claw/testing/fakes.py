@@ -105,7 +105,7 @@ class ScriptedProviders:
         self._providers = providers
         self.opened: list[tuple[str, str | None, str]] = []
 
-    def open(self, provider: str, *, base_url: str | None, key: str) -> Provider:
+    def open(self, provider: str, *, base_url: str | None, key: str, api: str | None = None) -> Provider:
         self.opened.append((provider, base_url, key))
         return self._providers[key] if isinstance(self._providers, Mapping) else self._providers
 
