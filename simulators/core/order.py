@@ -5,7 +5,7 @@ responder → turn faults → encode → pacing → wire faults. A turn is consu
 refused before it writes nothing and costs nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -22,6 +22,7 @@ from simulators.core.kinds import kind_of
 from simulators.core.models import cost_usd
 from simulators.core.output import finish
 from simulators.core.prompt_cache import Lookup
+from simulators.core.read_calls import Known, Render, Said
 from simulators.core.state import State
 from simulators.core.store import Desk, Keeper, keeper
 from simulators.core.turn import (
@@ -50,6 +51,7 @@ class Work:
         "counted",
         "dialect",
         "exchange",
+        "known",
         "now",
         "number",
         "request",
@@ -76,6 +78,7 @@ class Work:
         )
         self.number = 0  # of the generation call
         self.call: ModelCall | None = None
+        self.known: Known | None = None  # that call, where the same request may come again
         self.slot = False  # counted among the answers that are open
         self.counted = 0  # taken from the bucket of input tokens
 
@@ -142,14 +145,8 @@ class Work:
         if turn.raw is not None:
             return self._raw(turn.raw)
         self._remember(found)
-        turn = finish(turn, call, state.counter, model, room)
-        output, thinking = state.counter.answer(turn, model)
-        if turn.output_tokens is not None:
-            output, thinking = turn.output_tokens, min(thinking, turn.output_tokens)
-        tokens = Tokens(
-            input=found.input, cache_read=found.read, cache_write_5m=found.write_5m, cache_write_1h=found.write_1h,
-            output=output, thinking=thinking,
-        )  # fmt: skip
+        said = self._say(call, model, found, turn, room)
+        turn, tokens = said.turn, said.tokens
         stamp = self._stamp_parts(turn)
         reported, rewrites = tokens, list[Rewrite]()
         for fault in due("turn"):
@@ -158,20 +155,43 @@ class Work:
             turn, reported = shaped.turn, shaped.tokens
             if shaped.rewrite is not None:
                 rewrites.append(shaped.rewrite)
-        events = self._encode(call, turn, reported, stamp, rewrites)
+        same = turn is said.turn and reported is tokens
+        events = self._encode(call, turn, reported, stamp, rewrites, said.render if same else None)
         for fault in due("wire"):
             self._note(fault)
             events = fault.kind.frames(fault.params, events, self._context(call))
         pace = state.document.pacing
         lead = (
-            pacing.before_head(pace, self.chance, output, call.stream)
+            pacing.before_head(pace, self.chance, tokens.output, call.stream)
             if pace.first_token_ms or pace.tokens_per_s
             else 0
         )
         return SimulatedAnswer(
             events, exchange=exchange, lead=lead,
-            begin=partial(self._begin, call, model, found, turn, tokens, reported, stamp), end=self._end,
+            begin=partial(self._begin, call, model, found, said, turn, reported, stamp), end=self._end,
         )  # fmt: skip
+
+    def _say(self, call: ModelCall, model: ModelInfo, found: Lookup, given: ModelTurn, room: int) -> Said:
+        """The turn as it ends for this call, and its tokens; as it was said before, where everything is the same."""
+        known = self.known if self.known is not None and self.known.call is call else None
+        prompt = (found.input, found.read, found.write_5m, found.write_1h)
+        said = known.again(given, prompt) if known is not None else None
+        if said is None:
+            counter = self.state.counter
+            turn = finish(given, call, counter, model, room)
+            output, thinking = counter.answer(turn, model)
+            if turn.output_tokens is not None:
+                output, thinking = turn.output_tokens, min(thinking, turn.output_tokens)
+            tokens = Tokens(
+                input=found.input, cache_read=found.read, cache_write_5m=found.write_5m, cache_write_1h=found.write_1h,
+                output=output, thinking=thinking,
+            )  # fmt: skip
+            said = Said(turn=turn, tokens=tokens)
+            if known is not None:
+                known.put(given, prompt, said)
+        elif known is not None and known.times == 1 and (prepare := getattr(self.dialect, "prepare", None)) is not None:
+            said.render = prepare(call, said.turn, said.tokens)
+        return said
 
     def _remember(self, found: Lookup) -> None:
         """Say in the journal what the cache gave, and why not more; later requests can refer to this one."""
@@ -184,17 +204,20 @@ class Work:
         turn: ModelTurn,
         tokens: Tokens,
         stamp: Stamp,
-        rewrites: Sequence[Callable[[bytes], bytes]],
+        rewrites: Sequence[Rewrite],
+        render: Render | None = None,
     ) -> Iterator[WireEvent]:
-        """Head and body, paced."""
+        """Head and body, paced; `render` is how the body was prepared, if it was."""
         dialect = self.dialect
         media = SSE if call.stream and call.framing == "sse" else JSON
         head = Head(200, merged((media,), self._headers(call)))
-        chunks: Iterator[Chunk]
-        if call.stream:
+        chunks: Iterable[Chunk]
+        if render is not None:
+            chunks = render(stamp)
+        elif call.stream:
             chunks = dialect.encode_stream(call, turn, tokens, stamp)
         else:
-            chunks = iter((Chunk(dialect.encode_json(call, turn, tokens, stamp)),))
+            chunks = (Chunk(dialect.encode_json(call, turn, tokens, stamp)),)
         for rewrite in rewrites:
             chunks = _rewritten(chunks, rewrite)
         events: Iterator[WireEvent] = chain((head,), chunks)
@@ -206,18 +229,20 @@ class Work:
         call: ModelCall,
         model: ModelInfo,
         found: Lookup,
+        said: Said,
         turn: ModelTurn,
-        tokens: Tokens,
         reported: Tokens,
         stamp: Stamp,
     ) -> None:
         """The head of a 200 leaves: from here on it is paid for and can be read from the cache."""
-        state, exchange = self.state, self.exchange
+        state, exchange, tokens = self.state, self.exchange, said.tokens
         state.cache.begin(found)
         state.limits.generated(tokens.output, self.now)
-        exchange.tokens = tokens
-        exchange.usage = self.dialect.usage(call, reported)
-        exchange.cost_usd = cost_usd(model, tokens) + (cost_usd(model, call.extra) if call.extra else 0)
+        if said.usage is None or said.cost_usd is None:
+            said.usage = self.dialect.usage(call, tokens)
+            said.cost_usd = cost_usd(model, tokens) + (cost_usd(model, call.extra) if call.extra else 0)
+        exchange.tokens, exchange.cost_usd = tokens, said.cost_usd
+        exchange.usage = said.usage if reported is tokens else self.dialect.usage(call, reported)
         state.charge(tokens, exchange.cost_usd)
         if keeps := keeper(self.dialect):
             keeps.keep(call, turn, tokens, self._desk(stamp))
@@ -313,7 +338,8 @@ class Work:
     def _parse(self, operation: Operation) -> ModelCall:
         call = self.call
         if call is None:
-            call = self.call = self.state.read_calls.get(self.request) or self._read(operation)
+            known = self.known = self.state.read_calls.get(self.request)
+            call = self.call = self._read(operation) if known is None else known.call
             exchange = self.exchange
             exchange.model, exchange.stream = call.model or None, call.stream
             if operation == "generate":
@@ -329,7 +355,7 @@ class Work:
         if operation == "generate":
             call.kind = kind_of(call, self.number, kinds)
         if not kinds:
-            state.read_calls.put(request, call)
+            self.known = state.read_calls.put(request, call)
         return call
 
     def _revised(self, call: ModelCall) -> ModelCall:
@@ -409,6 +435,6 @@ def _cache_entry(found: Lookup, miss: Mapping[str, Any] | None) -> dict[str, Any
     return {"ideal_read": found.ideal, "breakpoints": marks, "miss": miss}
 
 
-def _rewritten(chunks: Iterator[Chunk], rewrite: Callable[[bytes], bytes]) -> Iterator[Chunk]:
+def _rewritten(chunks: Iterable[Chunk], rewrite: Callable[[bytes], bytes]) -> Iterator[Chunk]:
     for chunk in chunks:
         yield Chunk(rewrite(chunk.data), chunk.event)

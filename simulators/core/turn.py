@@ -207,8 +207,9 @@ class Dialect(Protocol):
     """One wire API. Stateless; errors in the request are raised as `Refused`, in the vendor's order and words.
 
     A dialect may define more, and is asked for it only if it does: `bind(document)` gives the one that serves an
-    account (another server may stand behind the same paths); `extend(call, turn, prompt, output)` gives the turn with what the
-    provider appends to it by itself, once `prompt` and `output` tokens are known.
+    account (another server may stand behind the same paths); `extend(call, turn, prompt, output)` gives the turn with
+    what the provider appends to it by itself, once `prompt` and `output` tokens are known; `prepare(call, turn,
+    tokens)` gives a function from stamps to the pieces of the answer, for one that is given again and again, or None.
     """
 
     name: str

@@ -5,7 +5,7 @@ Reading: `reading` (bytes), `shape` (fields and types), `messages` (one message)
 `catalogue`. What a model can do stands in `gates`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from simulators.dialects.anthropic.gates import Gates, gates
 from simulators.dialects.anthropic.markers import ttl_of
 from simulators.dialects.anthropic.messages import Known, know
 from simulators.dialects.anthropic.notes import Notes
+from simulators.dialects.anthropic.prepare import prepare
 from simulators.dialects.anthropic.prompt import instructions, last_words, prompt_blocks
 from simulators.dialects.anthropic.reading import Memo, decode_message, open_body
 from simulators.dialects.anthropic.refusal import refuse
@@ -156,6 +157,9 @@ class Anthropic:
 
     def encode_json(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> bytes:
         return encode.encode_json(call, turn, tokens, stamp)
+
+    def prepare(self, call: ModelCall, turn: ModelTurn, tokens: Tokens) -> Callable[[Stamp], Iterable[Chunk]] | None:
+        return prepare(call, turn, tokens)
 
     def encode_count(self, call: ModelCall, tokens: int, stamp: Stamp) -> bytes:
         """`{"input_tokens": N}`, and what it was before the edits when context management was asked for."""
