@@ -28,7 +28,10 @@ class Api:
     def __init__(self, document: dict[str, Any] | None = None, **headers: str) -> None:
         self.simulator = Simulator(seed=7, clock=VirtualClock())
         self.account = self.simulator.account("sk-test")
-        self.account.load({"tokenizer": "words", "responder": "echo", **(document or {})})
+        plain = (
+            {"tokenizer": "words"} if document and "turns" in document else {"tokenizer": "words", "responder": "echo"}
+        )
+        self.account.load({**plain, **(document or {})})
         self.headers = {"x-api-key": "sk-test", "anthropic-version": "2023-06-01"}
         self.headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         self.now = 1_767_225_600.0
