@@ -1,5 +1,6 @@
 """What is installed from a wheel is whole: the library, the data, the types, and both commands play scenarios."""
 
+import os
 import subprocess
 import sys
 import venv
@@ -18,7 +19,8 @@ DATA = (
 
 def call(*command: str | Path, cwd: Path) -> str:
     """Run a command to its end; its output, or a failure that shows it."""
-    ended = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=120)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it could lead back here
+    ended = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
