@@ -210,7 +210,7 @@ class Work:
         """Head and body, paced; `render` is how the body was prepared, if it was."""
         dialect = self.dialect
         media = SSE if call.stream and call.framing == "sse" else JSON
-        head = Head(200, merged((media,), self._headers(call)))
+        head = Head(200, (media, *self._headers(call)))
         chunks: Iterable[Chunk]
         if render is not None:
             chunks = render(stamp)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FLUSH_AT = 64 * 1024  # bytes that are gathered before they are sent, as long as nothing waits in between
 _POLL_S = 0.0005  # between two looks at whether the other side has everything
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+_LINE_END, _COLON = "\r\n", ": ".join
 _TAKEN = None  # a step: wait until the client has taken what was written
 
 
@@ -121,12 +122,16 @@ class Performance:
     def _take(self, head: Head) -> None:
         """Get a head ready; one of 1xx precedes the final one."""
         status, headers = head.status, head.headers
-        sent = dict(headers)
-        length = sent.get("content-length")
-        if "connection" in sent:
-            if "close" in sent["connection"].lower():
+        lines = _LINE_END.join(map(_COLON, headers))
+        if headers and lines.count("\n") + 1 != len(headers):
+            raise ValueError("a header holds a line end")
+        length = None
+        if "content-length" in lines or "connection" in lines:  # in most heads neither: it is dear to look at each
+            length = dict(headers).get("content-length")
+            others = [pair for pair in headers if pair[0] != "connection" or "close" not in pair[1].lower()]
+            if len(others) < len(headers):
                 self.keep_alive = False
-            headers = tuple(pair for pair in headers if pair[0] != "connection" or "close" not in pair[1].lower())
+                lines = _LINE_END.join(map(_COLON, others))
         framing = ""
         if status >= 200:
             self._bodiless = bodiless = self._bodiless or status in (204, 304)
@@ -140,10 +145,8 @@ class Performance:
             self._missing = 0 if bodiless else int(length or 0)
             self._begun = True
         line = _STATUS_LINES.get(status) or f"HTTP/1.1 {status} \r\n"
-        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-        if lines.count("\n") != len(headers):
-            raise ValueError("a header holds a line end")
-        self._ready.append(f"{line}{lines}{framing}\r\n".encode("latin-1", "replace"))
+        end = _LINE_END if lines else ""
+        self._ready.append(f"{line}{lines}{end}{framing}\r\n".encode("latin-1", "replace"))
 
     def _body(self, body: list[bytes]) -> None:
         """Get pieces of the body ready, as one chunk."""

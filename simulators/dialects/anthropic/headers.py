@@ -63,4 +63,9 @@ def _limit(label: str, limit: int, remaining: int, reset: str) -> list[tuple[str
 
 def rfc3339(at: float) -> str:
     """A Unix time as `2026-01-01T00:00:07Z`, rounded up to the second."""
-    return f"{datetime.fromtimestamp(ceil(at - 1e-6), UTC).replace(tzinfo=None).isoformat()}Z"
+    return _second(ceil(at - 1e-6))
+
+
+@lru_cache(maxsize=64)
+def _second(at: int) -> str:
+    return f"{datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat()}Z"
