@@ -30,7 +30,7 @@ ERROR_KINDS = (
     "rate_limited", "overloaded", "server_error", "context_overflow", "output_budget", "auth", "billing", "permission",
     "timeout", "bad_request", "poisoned_history", "model_not_found", "not_found", "request_too_large", "refused",
 )  # fmt: skip
-_FAILURE_TURN = ("thinking", "text", "tool_calls", "blocks", "stop", "output_tokens")
+_FAILURE_TURN = ("thinking", "text", "tool_calls", "blocks", "stop", "stop_details", "output_tokens")
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -58,6 +58,7 @@ class AccountDocument(msgspec.Struct, frozen=True, kw_only=True):
     tokenizer: Literal["default", "chars4", "words"] = "default"
     kinds: tuple[tuple[CallKind, When], ...] = ()
     seed: int | None = None
+    padding: bool = False  # Anthropic's streams carry spaces of random number before the end of each data line
     profile: str | None = None  # name of the compatible server that answers on OpenAI's paths
 
 
@@ -165,6 +166,7 @@ class _Reader:
                 for table in (tables if isinstance(tables, list) else [tables])
             ),
             seed=file.seed,
+            padding=file.padding,
             profile=file.profile,
         )
 
@@ -184,6 +186,7 @@ class _Reader:
             tool_calls=tuple(table.tool_calls),
             blocks=tuple(table.blocks),
             stop=table.stop,
+            stop_details=table.stop_details,
             output_tokens=table.output_tokens,
             failure=None if table.error is None else self.failure(table.error, f"{at}.error", name),
             raw=None if table.raw is None else _raw(table.raw),

@@ -75,6 +75,7 @@ class Work:
             now=now,
             organization=state.organization,
             target=request.target,
+            padding=identifier(seed, n, "padding") if state.document.padding else "",
         )
         self.number = 0  # of the generation call
         self.call: ModelCall | None = None

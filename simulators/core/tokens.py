@@ -6,9 +6,9 @@ grows with what is new in it; the counts of the blocks sum to the total exactly.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -157,8 +157,23 @@ class Counter:
         for call in turn.tool_calls:
             count += self.tool_call(call, model)
         for block in turn.blocks:
-            count += 1 if self.kind == "words" else self.text(msgspec.json.encode(block).decode(), model)
+            more = self._generated(block, model)
+            count += more
+            thinking += more if block.get("type") == "thinking" else 0
         return count, thinking
+
+    def _generated(self, block: Mapping[str, Any], model: ModelInfo) -> int:
+        """Tokens of a vendor's own block; what a tool of the vendor's brought was not generated."""
+        kind = str(block.get("type", ""))
+        if kind.endswith("_result"):
+            return 0
+        for name in ("text", "thinking", "content"):
+            if isinstance(block.get(name), str):
+                return self.text(block[name], model)
+        if self.kind == "words":
+            return 1
+        said = block.get("input", block)
+        return self.text(msgspec.json.encode(said).decode(), model)
 
 
 def input_text(call: ToolCall) -> str:

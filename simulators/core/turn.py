@@ -184,6 +184,7 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     tool_ids: tuple[str, ...] = ()
     signature: str = ""
     organization: str = ""
+    padding: str = ""  # what the lengths of padding are drawn from; "" for none
     target: str = ""  # path and query of the request, where an answer's words or form depend on it
 
 

@@ -143,6 +143,21 @@ def encode_json(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) 
 
 def encode_stream(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
     """The events of an answer, one chunk each."""
+    events = _events(call, turn, tokens, stamp)
+    return _padded(events, stamp.padding) if stamp.padding else events
+
+
+def _padded(events: Iterator[Chunk], seed: str) -> Iterator[Chunk]:
+    """Up to 15 spaces before the end of each data line, so that its length tells nothing of the word it brings: as the
+    API has sent since 2025, pings apart (recorded streams)."""
+    state = int.from_bytes(seed.encode(), "big")
+    for event in events:
+        state = (state * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) & (2**64 - 1)
+        spaces = b" " * (state >> 60)
+        yield event if event.event == "ping" else Chunk(event.data[:-3] + spaces + b"}\n\n", event.event)
+
+
+def _events(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
     blocks = content(call, turn, stamp)
     totals = usage(call, tokens, turn)
     figures = {name: value for name, value in totals.items() if name not in _AT_THE_END}

@@ -29,7 +29,7 @@ def usage(call: ModelCall, tokens: Tokens, turn: ModelTurn | None = None) -> dic
     found["inference_geo"] = _place(call, notes)
     if call.body.get("speed"):
         found["speed"] = call.body["speed"]
-    if steps := _iterations(call, notes, tokens):
+    if steps := _iterations(call, notes, tokens, turn):
         found["iterations"] = steps
         if notes is not None and (notes.paused or notes.summarize):
             found |= _figures(Tokens())
@@ -57,8 +57,9 @@ def _figures(tokens: Tokens) -> dict[str, Any]:
     }
 
 
-def _iterations(call: ModelCall, notes: Notes | None, tokens: Tokens) -> list[dict[str, Any]]:
-    """A step for the compaction if there was one, and one for the answer; nothing where no beta asks for the list."""
+def _iterations(call: ModelCall, notes: Notes | None, tokens: Tokens, turn: ModelTurn | None) -> list[dict[str, Any]]:
+    """A step for the compaction if there was one, one for the answer, one for each advice with the rest of the answer
+    behind it; nothing where no beta asks for the list."""
     if notes is not None and notes.summarize:
         return [{"type": "compaction", **_figures(tokens)}]
     steps = []
@@ -68,7 +69,24 @@ def _iterations(call: ModelCall, notes: Notes | None, tokens: Tokens) -> list[di
             return steps
     if steps or _counts_steps(call):
         steps.append({"type": "message", "model": notes.model.id if notes else call.model, **_figures(tokens)})
+        for text in _advice(turn):
+            spent = Tokens(input=tokens.prompt, output=-(-len(text) // 4))
+            steps.append({"type": "advisor_message", "model": _advisor(call), **_figures(spent)})
+            steps.append({"type": "message", "model": steps[0].get("model", call.model), **_figures(Tokens())})
     return steps
+
+
+def _advice(turn: ModelTurn | None) -> list[str]:
+    """What advisors said, opaque or not."""
+    blocks = turn.blocks if turn is not None else ()
+    said = [block.get("content") for block in blocks if block.get("type") == "advisor_tool_result"]
+    return [str(one.get("text") or one.get("encrypted_content") or "") for one in said if isinstance(one, Mapping)]
+
+
+def _advisor(call: ModelCall) -> str:
+    """The model that advises, as the tool names it."""
+    tools = [tool for tool in call.body.get("tools") or () if (tool.get("type") or "").startswith("advisor_")]
+    return str(tools[0].get("model", call.model)) if tools else call.model
 
 
 def _counts_steps(call: ModelCall) -> bool:

@@ -206,3 +206,21 @@ def test_usage_of_the_journal_is_that_of_the_message() -> None:
 def test_equal_calls_get_equal_bytes() -> None:
     assert [c.data for c in stream(FULL)] == [c.data for c in stream(FULL)]
     assert msgspec.json.decode(DIALECT.encode_count(accepted(user("x")), 7, STAMP)) == {"input_tokens": 7}
+
+
+def test_padding_is_spaces_before_the_end_of_a_line_and_repeats() -> None:
+    """As recorded: up to 15 of them, never in a ping, and the events say the same."""
+    stamp = msgspec.structs.replace(STAMP, padding="seed")
+    plain = list(DIALECT.encode_stream(accepted(user("hi"), stream=True), FULL, TOKENS, STAMP))
+    padded = list(DIALECT.encode_stream(accepted(user("hi"), stream=True), FULL, TOKENS, stamp))
+    assert padded == list(DIALECT.encode_stream(accepted(user("hi"), stream=True), FULL, TOKENS, stamp))
+    assert [data(chunk) for chunk in padded] == [data(chunk) for chunk in plain]
+    added = [len(one.data) - len(other.data) for one, other in zip(padded, plain, strict=True)]
+    assert max(added) <= 15 and len(set(added)) > 5
+    assert all(not more for more, chunk in zip(added, padded, strict=True) if chunk.event == "ping")
+
+
+def test_a_refusal_says_what_the_script_says() -> None:
+    turn = ModelTurn(stop="refusal", stop_details={"category": "cyber", "explanation": "no"})
+    body = msgspec.json.decode(DIALECT.encode_json(accepted(user("hi")), turn, TOKENS, STAMP))
+    assert body["stop_details"] == {"type": "refusal", "category": "cyber", "explanation": "no"}
