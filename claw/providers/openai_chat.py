@@ -175,10 +175,11 @@ class _Reading:
         if not reason:
             return
         if reason in FAILED:
-            body = getattr(choice, "error", None) or {"message": f"the answer ended with finish_reason: {reason}"}
-            failure = classify(self._name, None, {}, {"error": body}, in_stream=True)
-            kind = FAILED[reason] if failure.kind is FailureKind.BAD_REQUEST else failure.kind
-            raise ProviderError(msgspec.structs.replace(failure, kind=kind, replay_safe=not self.parts.delivered))
+            text = f"the answer ended with finish_reason: {reason}"
+            failure = ProviderFailure(kind=FAILED[reason], message=text)
+            if error := getattr(choice, "error", None):
+                failure = classify(self._name, None, {}, {"error": error}, in_stream=True)
+            raise ProviderError(msgspec.structs.replace(failure, replay_safe=not self.parts.delivered))
         self.stop = STOPS.get(reason, "end_turn")
 
     def end(self) -> Iterator[StreamEvent]:
