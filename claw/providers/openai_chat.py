@@ -11,7 +11,7 @@ import msgspec
 
 from claw.core.calls import ModelRequest, Provider
 from claw.core.classify import classify
-from claw.core.errors import ClawError, FailureKind, ProviderError
+from claw.core.errors import ClawError, FailureKind, ProviderError, ProviderFailure
 from claw.core.stream import MessageEnd, MessageStart, Stop, StreamEvent
 from claw.core.usage import Usage
 from claw.ports import ModelFacts
