@@ -49,7 +49,7 @@ _SETTING_REASONS = (
 
 def explain_regime(found: Lookup, recent: Iterable[Remembered], rules: CacheRules) -> dict[str, Any] | None:
     """The same for caches that need no marks (`cache_regimes`); `vendor_reason` is a word of OpenAI's diagnostics."""
-    earlier = _predecessor(found, recent)
+    earlier = _predecessor(found, [before for before in recent if before.kind == found.call.kind])
     if earlier is None or found.read >= earlier.cached or found.call.cache is None:
         return None
     lost = earlier.cached - found.read

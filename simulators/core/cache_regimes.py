@@ -256,7 +256,9 @@ class Caches:
         cache = self._of(found.call)
         if isinstance(cache, PromptCache):
             return cache_miss.explain(found, cache.recent, cache.rules)
-        return cache_miss.explain_regime(found, cache.recent, cache.rules)
+        miss = cache_miss.explain_regime(found, cache.recent, cache.rules)
+        tells = found.call.cache is None or found.call.cache.tells
+        return miss if miss is None or tells else miss | {"vendor_reason": None}
 
     def live_entries(self, now: float) -> int:
         """How many entries could be read at `now`."""

@@ -1,7 +1,7 @@
 """The side calls of known clients: requests that a client makes for itself, not for its user's conversation.
 
 Told by short marks that were seen on the wire of the real clients (Claude Code 2.1.332 and 2.1.19, Codex 0.171.0, pi
-0.73.1); everything else is a `main` call. An account's `kinds:` is looked at first.
+0.73.1, Gemini CLI 0.61.0); everything else is a `main` call. An account's `kinds:` is looked at first.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,12 @@ SUMMARY_STARTS = (
 SUMMARY_SYSTEM = (
     "context summarization assistant",  # pi
     "You condense the record of a working session",  # claw
+    "responsible for distilling chat history",  # Gemini CLI
 )
-PROBE_SYSTEM = ("Extract any file paths that this command",)  # Claude Code 2.1.19, after a shell command
+PROBE_SYSTEM = (
+    "Extract any file paths that this command",  # Claude Code 2.1.19, after a shell command
+    "Task Routing AI",  # Gemini CLI, before a prompt when it chooses the model itself
+)
 TITLE_SYSTEM = ("Generate a concise, sentence-case title", "generate a title for")
 
 

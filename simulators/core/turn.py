@@ -57,6 +57,7 @@ class CacheAsk(msgspec.Struct, frozen=True, kw_only=True):
     implicit: bool = True
     ttl: Ttl = "30m"
     depends: tuple[tuple[str, str], ...] = ()
+    tells: bool = True  # the vendor has words for why a cache missed
 
 
 class ToolDecl(msgspec.Struct, frozen=True):

@@ -236,7 +236,7 @@ def _translate(body: dict[str, Any], request: Request, place: Place, info: Model
         max_tokens=min(config.get("maxOutputTokens") or info.max_output, info.max_output),
         stop_sequences=tuple(config.get("stopSequences") or ()),
         blocks=prompt.blocks,
-        cache=CacheAsk(regime="automatic" if implicit else "none", minimum=info.min_cacheable_tokens),
+        cache=CacheAsk(regime="automatic" if implicit else "none", minimum=info.min_cacheable_tokens, tells=False),
         system=text_of(body.get("systemInstruction")),
         last_user=last_user,
         tools=functions,

@@ -56,12 +56,15 @@ def _check_part(part: Mapping[str, Any], path: str, message: str) -> None:
 
 
 def check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Function calls and their responses: who follows whom, and how many of them."""
+    """Function calls and their responses: who follows whom, and how many of them.
+
+    A response that comes twice with its id counts once: Gemini CLI 0.61 sends it so when it resumes a session.
+    """
     called, before = 0, ""  # function calls of the content before, and whose it was
     for content in contents:
         role = "model" if content.get("role") == "model" else "user"
         calls = sum("functionCall" in part for part in content["parts"])
-        responses = sum("functionResponse" in part for part in content["parts"])
+        responses = _responses(content["parts"])
         if called and responses != called:
             refuse(_COUNT, kind="poisoned_history")
         if responses and not called:
@@ -69,6 +72,12 @@ def check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
         if calls and before != "user":
             refuse(_CALL_ORDER, kind="poisoned_history")
         called, before = calls, role
+
+
+def _responses(parts: Sequence[Mapping[str, Any]]) -> int:
+    given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    named = {response["id"] for response in given if response.get("id")}
+    return len(named) + sum(not response.get("id") for response in given)
 
 
 def unsigned_call(contents: Sequence[Mapping[str, Any]], gates: Gates) -> tuple[str, int] | None:

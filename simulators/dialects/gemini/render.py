@@ -73,7 +73,8 @@ def _system(system: Mapping[str, Any] | None, gates: Gates) -> Iterator[Block]:
 def _block(level: Level, path: str, kind: str, role: str, part: Mapping[str, Any], made: _Made, opens: bool) -> Block:
     bare = {name: value for name, value in part.items() if name != "thoughtSignature"}
     encoded = _sorted(bare) if level == "tools" and kind == "other" else _encode(_in_order(bare))
-    digest = blake2b(level.encode() + b"\0" + role.encode() + b"\0" + encoded, digest_size=16).digest()
+    place = f"{level}\0{role}\0{'first' if opens else ''}\0"  # where a content begins is part of the prompt
+    digest = blake2b(place.encode() + encoded, digest_size=16).digest()
     return Block(level=level, path=path, kind=kind, role=role, digest=digest, opens_message=opens, **made)
 
 
