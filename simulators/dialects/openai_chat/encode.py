@@ -85,7 +85,8 @@ def envelope(call: ModelCall, stamp: Stamp, kind: str, told: Mapping[str, Any]) 
             blake2b(call.model.encode(), digest_size=5).hexdigest() if call.model.startswith(_FINGERPRINTED) else None
         )
         made["system_fingerprint"] = f"fp_{print_}" if print_ else None
-    return made | fill(profile.completion, told)
+    made |= fill(profile.completion, told)
+    return made
 
 
 def _tier(asked: Any) -> str:
@@ -165,4 +166,5 @@ def completion(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -
     made = envelope(call, stamp, "chat.completion", told)
     made["choices"] = choices
     made["usage"] = told["usage"]
-    return made | fill(notes.profile.last, told)
+    made |= fill(notes.profile.last, told)
+    return made
