@@ -28,6 +28,7 @@ _REMEMBERED = 512  # heads, of up to this many bytes:
 _REMEMBERED_SIZE = 4096
 _AHEAD = 32  # requests that a client may send ahead, and bytes of them, before it is made to wait
 _AHEAD_BYTES = 2**20
+_FOREIGN = "Only model APIs are answered here; every other host is refused"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -218,7 +219,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # answered as if it had not asked for another protocol
+            pass  # answered as if it had not asked for another protocol; or a `CONNECT`
         except httptools.HttpParserError:
             self._refuse(400, "Invalid HTTP request received.")
         else:
@@ -269,7 +270,17 @@ class Connection(asyncio.Protocol):
         if self._last:
             return
         parser = self._parser
+        if parser.get_method() == b"CONNECT":
+            self._connect(self._url.decode("latin-1"))
+            return
         http_1_1 = parser.get_http_version() == "1.1"
+        if (
+            self._listener.proxy is not None
+            and self._url[:1] != b"/"
+            and not self._listener.proxy.answers_url(self._url)
+        ):
+            self._refuse(403, _FOREIGN)
+            return
         asked = self._asked = _read_head(
             parser.get_method().decode("ascii"),
             self._url,
@@ -285,6 +296,20 @@ class Connection(asyncio.Protocol):
             self.expires += self._listener.limits.request - self._listener.limits.head
             if asked.expects and not self._ready:
                 self.write(_CONTINUE)
+
+    def _connect(self, authority: str) -> None:
+        """A client that takes this door for its proxy."""
+        proxy = self._listener.proxy
+        if proxy is None:
+            self._refuse(405, "This is no proxy: start it with --proxy")
+        elif not proxy.answers(authority):
+            self._refuse(403, _FOREIGN)
+        elif self._answering is not None or self._ready:
+            self._refuse(400, "CONNECT has to come alone")
+        else:
+            self._last = self._between = True
+            self.expires = inf
+            proxy.open(self, self._listener)
 
     def on_body(self, body: bytes) -> None:
         if self._last:

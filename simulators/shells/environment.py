@@ -22,6 +22,23 @@ def variables(url: str, key: str) -> dict[str, str]:
     }
 
 
+def proxy_variables(url: str, ca: str) -> dict[str, str]:
+    """What sends clients to the vendors' own names through the proxy at `url`, and lets them trust the certificate
+    authority in the file `ca`: Node, OpenSSL and what is built on it, Python's requests, curl, Codex."""
+    root = url.rstrip("/")
+    return {
+        "HTTPS_PROXY": root,
+        "https_proxy": root,
+        "NODE_EXTRA_CA_CERTS": ca,
+        "SSL_CERT_FILE": ca,
+        "REQUESTS_CA_BUNDLE": ca,
+        "CURL_CA_BUNDLE": ca,
+        "CODEX_CA_CERTIFICATE": ca,
+        "NO_PROXY": "127.0.0.1,localhost,::1",
+        "no_proxy": "127.0.0.1,localhost,::1",
+    }
+
+
 # Variables that would win over those above, with a real credential in them.
 RIVALS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
 

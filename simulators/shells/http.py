@@ -9,11 +9,17 @@ import socket
 from collections.abc import Iterable
 from typing import Protocol
 
-from simulators.core.wire import Answer, Request
+from simulators.core.answer import SimulatedAnswer
+from simulators.core.wire import Answer, Chunk, Head, Request
 from simulators.shells.connection import Asked, Connection, Limits
 from simulators.shells.inprocess import Clock, Provider
+from simulators.shells.proxy import Proxy
 
 CONTROL = "/__sim__"
+# What Claude Code asks its vendor for besides answers of a model, when it is not told another base URL: settings and
+# limits that an organisation has laid down. It has laid down none.
+_CLAUDE_CODE = "/api/claude_code/"
+_NOTHING = (Head(200, (("content-type", "application/json"), ("content-length", "11"))), Chunk(b'{"data":[]}'))
 _LOOK_S = 1.0  # between two looks for clients that are late
 
 
@@ -38,14 +44,17 @@ class HttpDoor:
         """The answer to one request: iterate it once, then close it."""
         if self.control is not None and request.path.startswith(CONTROL):
             return self.control.handle(request, target)
+        if request.path.startswith(_CLAUDE_CODE) and request.method == "GET":
+            return SimulatedAnswer(_NOTHING)
         return self.provider.handle(request)
 
 
 class Listener:
-    """A door that is open on bound sockets. `start` it in a running loop, `close` it there."""
+    """A door that is open on bound sockets, a `proxy` too if there is one. `start` it in a running loop, `close` it
+    there."""
 
-    def __init__(self, door: HttpDoor, *, limits: Limits | None = None) -> None:
-        self.door, self.clock = door, door.clock
+    def __init__(self, door: HttpDoor, *, limits: Limits | None = None, proxy: Proxy | None = None) -> None:
+        self.door, self.clock, self.proxy = door, door.clock, proxy
         self.rate: float = getattr(door.clock, "rate", 1.0)  # of the door's clock against the loop's
         self.limits = limits or Limits()
         self.heads: dict[bytes, Asked] = {}  # heads of requests that were read before, by their bytes
@@ -89,6 +98,8 @@ class Listener:
             server.close()
         for connection in list(self._connections):
             connection.transport.abort()
+        if self.proxy is not None:
+            await self.proxy.close()
         for _ in range(100):
             if not self._connections:
                 break
