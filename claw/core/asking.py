@@ -42,10 +42,10 @@ def call_model(out: Step) -> None:
     request = ModelRequest(
         model=state.at.model,
         system=state.setup.system,
-        messages=replay(state.history, plain=state.plain),
+        messages=replay(state.history),
         tools=state.setup.tools,
         max_tokens=min(wanted, room) if room >= USEFUL_OUTPUT else wanted,
-        thinking=state.setup.thinking,
+        thinking=state.thinking or state.setup.thinking,
         stream=state.setup.stream,
         cache=state.setup.cache,
         session=state.setup.session,

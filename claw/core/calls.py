@@ -8,10 +8,10 @@ import msgspec
 from claw.core.errors import ProviderFailure
 from claw.core.messages import Message
 from claw.core.stream import StreamEvent
+from claw.core.thinking import Thinking as Thinking
 from claw.core.usage import Usage
 
 Purpose = Literal["main", "summary", "flush"]
-Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive"]
 CacheRetention = Literal["none", "short", "long"]
 
 

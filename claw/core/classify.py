@@ -17,6 +17,7 @@ from claw.core.errors import FailureKind as Kind
 from claw.core.errors import ProviderFailure
 from claw.core.retry_after import lower_headers, retry_after
 from claw.core.secrets import redact, redact_all
+from claw.core.thinking import offered
 
 # Asking for less output is the remedy where this much room is left (tokens, or this part of a small window), or where
 # no more than this is missing.
@@ -66,6 +67,7 @@ def classify(
         limit=limit,
         asked=asked,
         hopeless=hopeless,
+        levels=offered(answer.text) if kind is Kind.BAD_REQUEST else (),
         raw={
             "status": status,
             "headers": {name: fields[name] for name in _KEPT_HEADERS if name in fields},

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from claw.core.thinking import Thinking
+
 
 class FailureKind(StrEnum):
     """The vocabulary of failures; every word is used in journals, reports, scenarios and the error catalogue."""
@@ -34,7 +36,9 @@ class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):
     `tokens` and `limit` are the numbers of an overflow message when it has them: what the input takes and what fits, so
     that `limit - tokens` is the room for output; `asked` the output that was wanted, if told;
     `hopeless` means that no waiting on this account helps (a revoked key,
-    a daily quota, a request larger than the rate limit): rotate or fall back at once. `raw` is what came, no secrets.
+    a daily quota, a request larger than the rate limit): rotate or fall back at once.
+    `levels`: of thinking, that the refusal of one says are supported.
+    `raw` is what came, no secrets.
     """
 
     kind: FailureKind
@@ -46,6 +50,7 @@ class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     asked: int | None = None
     hopeless: bool = False
+    levels: tuple[Thinking, ...] = ()
     raw: dict[str, Any] = {}
 
 

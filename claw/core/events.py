@@ -51,6 +51,7 @@ class ModelFailed(msgspec.Struct, frozen=True, kw_only=True):
     failure: ProviderFailure
     delivered: bool = False
     usage: Usage = Usage()  # what it cost all the same
+    seconds: float = 0.0  # how long it took
     cli: CliReport | None = None
 
 

@@ -53,7 +53,7 @@ def _alone(provider: str | None, failure: ProviderFailure) -> Situation:
     asked = failure.asked or DEFAULT_OUTPUT
     if failure.kind is FailureKind.OUTPUT_BUDGET and failure.limit is not None:
         asked = failure.asked or max(asked, failure.limit - (failure.tokens or 0) + 1)  # it must have been more
-    return Situation(cli=cli, max_tokens=asked)
+    return Situation(cli=cli, max_tokens=asked, levels_tried=("off",))
 
 
 def _why(failure: ProviderFailure, decision: Decision) -> str:

@@ -37,6 +37,7 @@ from claw.core.state import PendingTool, State, Step
 from claw.core.stream import ModelTurn
 from claw.core.transcript import CustomEntry, MessageEntry, cap_result, sound_calls
 from claw.core.usage import Usage
+from claw.core.window import overflowed
 
 RUNNABLE = ("tool_use", "end_turn", "stop_sequence")  # after any other stop, arguments may have been cut
 NOT_RUN_BROKEN = "Not run: the arguments were no JSON object."
@@ -57,6 +58,8 @@ def step(state: State, event: Event) -> tuple[State, Sequence[Command]]:
         case ModelFailed(id=id) if state.phase == "asking" and id == state.awaited:
             _book_cli(out, event.cli)
             _book(out, event.usage, event.cli)
+            if event.failure.kind is FailureKind.TIMEOUT:
+                out.set(waited_s=out.state.waited_s + event.seconds)  # waiting, too, and of the same budget
             failed(out, event.failure, event.delivered)
         case Woke(id=id) if state.phase == "sleeping" and id == state.awaited:
             ask(out)
@@ -129,7 +132,7 @@ def _answered(out: Step, event: ModelFinished) -> None:
         _cli_compacted(out)
         return
     turn = msgspec.structs.replace(turn, message=sound_calls(turn.message, out.state.history))
-    failure = _no_answer(turn)
+    failure = _no_answer(turn, out.state.size)
     if failure is not None:
         failed(out, failure, delivered=False)
         return
@@ -158,15 +161,18 @@ def _answered(out: Step, event: ModelFinished) -> None:
         ending.finish(out, turn.message.text, turn.stop)
 
 
-def _no_answer(turn: ModelTurn) -> ProviderFailure | None:
-    """The failure that a finished call is, if it is one."""
+def _no_answer(turn: ModelTurn, window: int) -> ProviderFailure | None:
+    """The failure that a finished call is, if it is one.
+
+    Some servers do not refuse a prompt that is too large: they cut it, and have no room left for an answer.
+    """
     if turn.stop == "refusal":
         return ProviderFailure(kind=FailureKind.REFUSED, message=turn.message.text or "the model declined to answer")
     if turn.stop == "tool_use" and not turn.message.tool_calls:
         return ProviderFailure(kind=FailureKind.EMPTY_RESPONSE, message="the model called a tool and named none")
     if turn.message.text or turn.message.tool_calls or turn.stop == "pause_turn":
         return None
-    if turn.stop == "context_window_exceeded":
+    if turn.stop == "context_window_exceeded" or overflowed(turn.stop, turn.usage, window):
         return ProviderFailure(kind=FailureKind.CONTEXT_OVERFLOW, message="the context was full before an answer began")
     return ProviderFailure(kind=FailureKind.EMPTY_RESPONSE, message=f"the model said nothing and stopped: {turn.stop}")
 

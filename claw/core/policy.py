@@ -4,9 +4,11 @@ The order of remedies for a kind is written down in `REMEDIES`; the first one th
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
+from claw.core.calls import Thinking
 from claw.core.commands import Action
 from claw.core.errors import FailureKind, ProviderFailure
 
@@ -41,6 +43,9 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     spare_profile: bool = False
     fallback: bool = False
     fallback_elsewhere: bool = False  # at another provider
+    fallback_larger: bool = False  # with a larger window
+    oversized: bool = False  # there are tool results that could be cut
+    levels_tried: tuple[Thinking, ...] = ()
     compactions: int = 0
     max_tokens: int = 0
     repaired: bool = False
@@ -49,10 +54,15 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """`wait_s` before the next try; `max_tokens` when they are lowered; `why` is one sentence for people."""
+    """`wait_s` before the next try; `max_tokens` when they are lowered; `why` is one sentence for people.
+
+    `mend` says what a `repair` repairs: the history, its large tool results, or the level of `thinking`.
+    """
 
     action: Action
     why: str
+    mend: Literal["history", "results", "thinking"] = "history"
+    thinking: Thinking | None = None
     wait_s: float = 0.0
     max_tokens: int | None = None
 
@@ -71,6 +81,8 @@ def decide(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision:
             return decision
     if now.attempts_used >= rules.attempts:
         return _give_up(f"{rules.attempts} repeats are what a run may make, and they are used up")
+    if failure.hopeless and failure.kind is FailureKind.RATE_LIMITED:
+        return _give_up("no waiting of a run gets past this limit, and there is no other profile or model")
     return _give_up(_LAST_WORDS.get(failure.kind, "no remedy is left"))
 
 
@@ -141,6 +153,26 @@ def _compact(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision
     return Decision(action="compact", why="the conversation does not fit; its older part is summarised")
 
 
+def _cut(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
+    if now.cli or now.summary or not now.oversized or not rules.compact:
+        return None
+    return Decision(action="repair", mend="results", why="compaction could not help; large tool results are cut")
+
+
+def _fallback_larger(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
+    if not now.fallback_larger or now.summary:
+        return None
+    return Decision(action="fallback", why="the conversation does not fit; a model with a larger window is asked")
+
+
+def _other_thinking(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
+    level = next((named for named in failure.levels if named not in now.levels_tried), None)
+    if level is None or now.cli:
+        return None
+    why = f"this level of thinking is refused; asked with `{level}`"
+    return Decision(action="repair", mend="thinking", thinking=level, why=why)
+
+
 def _lower(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
     """`tokens` and `limit` of the message tell the room that is left for the answer."""
     if now.cli:
@@ -181,11 +213,11 @@ REMEDIES: dict[FailureKind, tuple[Remedy, ...]] = {
     FailureKind.TIMEOUT: (_retry_before_fallback, _fallback),
     FailureKind.TRUNCATED: (_retry_before_fallback, _fallback),
     FailureKind.TRANSPORT: (_retry_before_fallback, _fallback),
-    FailureKind.CONTEXT_OVERFLOW: (_compact, _reseed),
-    FailureKind.OUTPUT_BUDGET: (_lower, _compact, _reseed),
+    FailureKind.CONTEXT_OVERFLOW: (_compact, _cut, _reseed, _fallback_larger),
+    FailureKind.OUTPUT_BUDGET: (_lower, _compact, _cut, _reseed, _fallback_larger),
     FailureKind.AUTH: (_rotate, _fallback_elsewhere),
     FailureKind.BILLING: (_rotate, _fallback_elsewhere),
-    FailureKind.BAD_REQUEST: (),
+    FailureKind.BAD_REQUEST: (_other_thinking,),
     FailureKind.POISONED_HISTORY: (_repair, _reseed),
     FailureKind.MODEL_NOT_FOUND: (_fallback,),
     FailureKind.SESSION_EXPIRED: (_reseed,),

@@ -5,11 +5,11 @@ from typing import cast
 
 import msgspec
 
-from claw.core import asking, compaction, ending
+from claw.core import asking, compaction, ending, mending
 from claw.core.commands import Failure, Sleep
 from claw.core.errors import FailureKind, ProviderFailure
-from claw.core.policy import Situation, decide
-from claw.core.state import Compacting, State, Step, Trigger, draw
+from claw.core.policy import Decision, Situation, decide
+from claw.core.state import Compacting, State, Step, Target, Trigger, draw
 from claw.core.stream import ModelTurn
 from claw.core.transcript import CustomEntry, Entry, live, summary_message
 from claw.core.usage import Usage
@@ -74,7 +74,7 @@ def failed(out: Step, failure: ProviderFailure, delivered: bool) -> None:
             out.set(profile=state.profile + 1, in_row=0)
             ask(out)
         case "fallback":
-            _next_target(out, elsewhere=failure.kind in (FailureKind.AUTH, FailureKind.BILLING))
+            _next_target(out, failure.kind)
             ask(out)
         case "compact" if state.compacting is not None:
             _smaller_pieces(out)
@@ -84,13 +84,23 @@ def failed(out: Step, failure: ProviderFailure, delivered: bool) -> None:
             out.set(max_tokens=decision.max_tokens)
             ask(out)
         case "repair":
-            out.set(plain=True)
+            _mend(out, decision)
             ask(out)
         case "reseed":
             out.set(reseeded=True, fresh=True, cli_session=None)
             ask(out)
         case "give_up":
             _give_up(out, failure, decision.why)
+
+
+def _mend(out: Step, decision: Decision) -> None:
+    match decision.mend:
+        case "history":
+            mending.repair(out)
+        case "results":
+            mending.cut_results(out)
+        case "thinking":
+            mending.ask_thinking(out, decision.thinking or "off")
 
 
 def situation(state: State, delivered: bool) -> Situation:
@@ -108,7 +118,10 @@ def situation(state: State, delivered: bool) -> Situation:
         fallback_elsewhere=any(target.provider != state.at.provider for target in rest),
         compactions=state.tried,
         max_tokens=asking.summary_tokens(state) if state.compacting else wanted,
-        repaired=state.plain,
+        repaired=state.repaired,
+        fallback_larger=any(target.window > state.size for target in rest),
+        oversized=mending.oversized(state) if state.tried >= state.setup.rules.compactions else False,
+        levels_tried=(state.setup.thinking, *state.levels_tried),
         reseeded=state.reseeded,
         draw=draw(state),
     )
@@ -129,13 +142,22 @@ def _renew_unresumed(out: Step) -> None:
         out.set(cli_session=None, fresh=True)
 
 
-def _next_target(out: Step, *, elsewhere: bool) -> None:
+def _next_target(out: Step, kind: FailureKind) -> None:
+    """The next model that can do what this one could not: an account's failure wants another provider, an overflow a
+    larger window."""
     state = out.state
     targets = state.setup.targets
-    following = range(state.target + 1, len(targets))
-    at = next(i for i in following if not elsewhere or targets[i].provider != state.at.provider)
+
+    def fits(target: Target) -> bool:
+        if kind in (FailureKind.AUTH, FailureKind.BILLING):
+            return target.provider != state.at.provider
+        overflow = kind in (FailureKind.CONTEXT_OVERFLOW, FailureKind.OUTPUT_BUDGET)
+        return target.window > state.size if overflow else True
+
+    at = next(i for i in range(state.target + 1, len(targets)) if fits(targets[i]))
     window = known_window(state.history, targets[at].name)
     out.set(target=at, profile=0, in_row=0, max_tokens=None, window=window, cli_session=None, fresh=False)
+    out.set(tried=0, level=0, halved=0, skip_threshold=False, thinking=None, levels_tried=())
 
 
 def _give_up(out: Step, failure: ProviderFailure, why: str) -> None:
@@ -151,8 +173,25 @@ def _give_up(out: Step, failure: ProviderFailure, why: str) -> None:
     if job.trigger == "threshold":
         out.set(skip_threshold=True, in_row=0)
         ask(out)
-    else:
+    elif job.trigger == "manual" or not _last_resort(out):
         finish_failed(out, kind, f"the conversation could not be condensed: {message}")
+
+
+def _last_resort(out: Step) -> bool:
+    """Where an overflow cannot be condensed away: large tool results are cut, then a larger window is asked."""
+    state = out.state
+    out.set(tried=state.setup.rules.compactions)
+    failure = ProviderFailure(kind=FailureKind.CONTEXT_OVERFLOW, message="the conversation does not fit")
+    decision = decide(failure, situation(out.state, delivered=False), state.setup.rules)
+    if decision.action not in ("repair", "fallback"):
+        return False
+    out.note_attempt(failure, action=decision.action, waited_s=0.0, why=decision.why)
+    if decision.action == "repair":
+        _mend(out, decision)
+    else:
+        _next_target(out, failure.kind)
+    ask(out)
+    return True
 
 
 def finish_failed(out: Step, kind: FailureKind, message: str, reply: str = "") -> None:
@@ -255,7 +294,7 @@ def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
         ask(out)
     elif trigger == "manual":
         ending.finish(out, "", "end_turn")
-    else:
+    elif not _last_resort(out):
         finish_failed(
             out, FailureKind.CONTEXT_OVERFLOW, "the conversation does not fit, and nothing of it can be condensed"
         )

@@ -91,7 +91,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     in_row: int = 0
     retries: int = 0
     waited_s: float = 0.0
-    plain: bool = False
+    repaired: bool = False
+    cut: bool = False  # tool results have been cut
+    thinking: Thinking | None = None  # the level asked for, once the one that was set has been refused
+    levels_tried: tuple[Thinking, ...] = ()
     max_tokens: int | None = None
     window: int | None = None  # what a provider said, if less than the model's
     scale: float = 1.0

@@ -3,10 +3,9 @@ refused."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import cast
+from typing import Literal, cast
 
-from claw.core.calls import Thinking
-
+Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive"]
 LEVELS: tuple[Thinking, ...] = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 ALIASES: Mapping[str, Thinking] = {
     "on": "low", "think": "minimal", "thinkhard": "low", "think-hard": "low", "thinkharder": "medium",
@@ -65,20 +64,25 @@ def effort(model: str, wanted: Thinking) -> str | None:
     return "none" if chosen == "off" else chosen
 
 
-def fallback(message: str, tried: Collection[Thinking]) -> Thinking | None:
-    """What to ask for when a level was refused with this message (OpenClaw's rules), or None if it says nothing of it.
+def offered(message: str) -> tuple[Thinking, ...]:
+    """What to ask for instead when a level was refused with this message, first what comes first (OpenClaw's rules);
+    empty if it says nothing of it.
 
-    Thinking that cannot be switched off: `minimal`. A list of what is supported: its first that was not tried. Not
-    supported, without a list: `off`.
+    Thinking that cannot be switched off: `minimal`. A list of what is supported: the list. Not supported, without a
+    list: `off`.
     """
     text = message.lower()
     if re.search(r"reasoning.{0,60}(?:mandatory|required|cannot be disabled)", text):
-        return "minimal" if "minimal" not in tried else None
+        return ("minimal", "low")
     listed = re.search(r"supported values are:?\s*([^\n]*)", text)
     if listed:
         words = re.findall(r"[a-z][a-z-]*", listed[1])
-        found = (named for word in words if (named := level(word)) is not None)
-        return next((named for named in found if named not in tried), None)
+        return tuple(dict.fromkeys(named for word in words if (named := level(word)) is not None))
     if "not supported" in text and re.search(r"thinking|reasoning|effort", text):
-        return "off" if "off" not in tried else None
-    return None
+        return ("off",)
+    return ()
+
+
+def fallback(message: str, tried: Collection[Thinking]) -> Thinking | None:
+    """The first of what a message offers that was not tried yet, or None."""
+    return next((named for named in offered(message) if named not in tried), None)

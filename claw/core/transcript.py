@@ -5,7 +5,7 @@ root to the last one is the conversation. `replay` makes messages of a path, alw
 so that a prompt prefix stays the same bytes from turn to turn and from process to process.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from claw.core.messages import ImagePart, Message, Part, TextPart, ThinkingPart,
 from claw.core.stream import Stop
 from claw.core.usage import Usage
 
+CUT_TO = 4_000  # characters of a tool result that are shown once results had to be cut
 NO_RESULT = "No result was recorded: the run ended while this tool was at work. It may or may not have taken effect."
 SUMMARY_LEAD = "What came before in this conversation has been condensed. This summary stands in for it:"
 
@@ -48,7 +49,11 @@ class CompactionEntry(_Entry, frozen=True, kw_only=True, tag="compaction"):
 
 
 class CustomEntry(_Entry, frozen=True, kw_only=True, tag="custom"):
-    """Something a model is not shown: `queued`, `cli_session`, `cli_compaction`, …"""
+    """Something a model is not shown: `queued`, `cli_session`, `cli_compaction`, …
+
+    Two change how it is shown what came before them: `repaired` (without thinking and images, which a provider had
+    refused), `results_cut` (tool results with `chars` characters of their head and tail).
+    """
 
     custom_type: str
     data: dict[str, Any] = {}
@@ -86,6 +91,7 @@ def live(entries: Sequence[Entry]) -> tuple[CompactionEntry | None, tuple[Messag
 
     Queued messages that no message entry took over count as user messages where they were queued.
     """
+    entries = _mended(entries)
     at = max((i for i, e in enumerate(entries) if isinstance(e, CompactionEntry)), default=None)
     joined = {e.joins for e in entries if isinstance(e, MessageEntry) and e.joins}
     if at is None:
@@ -94,6 +100,22 @@ def live(entries: Sequence[Entry]) -> tuple[CompactionEntry | None, tuple[Messag
     assert isinstance(compaction, CompactionEntry)
     first = next((i for i, e in enumerate(entries[:at]) if e.id == compaction.first_kept_entry_id), at)
     return compaction, tuple(_messages((*entries[first:at], *entries[at + 1 :]), joined))
+
+
+def _mended(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """The entries with what a `repaired` or `results_cut` behind them leaves of their messages."""
+    marks = [i for i, e in enumerate(entries) if isinstance(e, CustomEntry) and e.custom_type in _MENDS]
+    if not marks:
+        return entries
+    made = list(entries)
+    for mark in marks:
+        entry = entries[mark]
+        for at in range(mark):
+            before = made[at]
+            if isinstance(before, MessageEntry) and isinstance(entry, CustomEntry):
+                message = _MENDS[entry.custom_type](before.message, entry.data)
+                made[at] = before if message is before.message else msgspec.structs.replace(before, message=message)
+    return made
 
 
 def _messages(entries: Iterable[Entry], joined: set[str]) -> Iterable[MessageEntry]:
@@ -183,6 +205,8 @@ def _free(id: str, taken: set[str]) -> str:
 
 
 def _plain(message: Message) -> Message:
+    if all(isinstance(part, TextPart | ToolCallPart) for part in message.parts):
+        return message
     parts: list[Part] = []
     for part in message.parts:
         if isinstance(part, ThinkingPart):
@@ -208,7 +232,11 @@ def cap_result(part: ToolResultPart, *, window: int) -> ToolResultPart:
     and never more than 30 % of the window at four characters a token.
     """
     steps = 64_000 if window >= 200_000 else 32_000 if window >= 100_000 else 16_000
-    cap = max(2_000, min(int(window * 0.3) * 4, steps))
+    return shortened(part, max(2_000, min(int(window * 0.3) * 4, steps)))
+
+
+def shortened(part: ToolResultPart, cap: int) -> ToolResultPart:
+    """A tool result with at most about `cap` characters of text: its head and its tail."""
     if sum(len(p.text) for p in part.content if isinstance(p, TextPart)) <= cap:
         return part
     text = part.text
@@ -217,3 +245,20 @@ def cap_result(part: ToolResultPart, *, window: int) -> ToolResultPart:
     note = f"\n[… {len(text) - cap} characters left out here …]\n"
     images = tuple(p for p in part.content if isinstance(p, ImagePart))
     return msgspec.structs.replace(part, content=(TextPart(text[:head] + note + text[-tail:]), *images))
+
+
+def _cut(message: Message, chars: int) -> Message:
+    if message.role != "tool":
+        return message
+    parts = tuple(shortened(p, chars) if isinstance(p, ToolResultPart) else p for p in message.parts)
+    return msgspec.structs.replace(message, parts=parts)
+
+
+_MENDS: Mapping[str, Callable[[Message, dict[str, Any]], Message]] = {
+    "repaired": lambda message, data: _plain(message),
+    "results_cut": lambda message, data: _cut(message, max(200, _int(data.get("chars"), CUT_TO))),
+}
+
+
+def _int(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

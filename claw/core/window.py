@@ -7,7 +7,9 @@ import msgspec
 
 from claw.core.calls import SystemBlock, ToolSpec
 from claw.core.messages import ImagePart, Message, Part, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from claw.core.stream import Stop
 from claw.core.transcript import CompactionEntry, Entry, MessageEntry, live, summary_message
+from claw.core.usage import Usage
 
 CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_200
@@ -89,3 +91,11 @@ def reserve(window: int, wanted: int) -> int:
 def budget(window: int, wanted_reserve: int) -> int:
     """The largest prompt that is sent without compacting first."""
     return window - reserve(window, wanted_reserve)
+
+
+def overflowed(stop: Stop, usage: Usage, window: int) -> bool:
+    """Whether an answer shows that its prompt did not fit although no error said so (Pi's rule): more tokens were read
+    than the window has, or it is full and nothing at all was written."""
+    if stop == "max_tokens":
+        return usage.output == 0 and usage.context_tokens >= 0.99 * window > 0
+    return stop == "end_turn" and usage.context_tokens > window > 0

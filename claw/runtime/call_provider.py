@@ -63,7 +63,13 @@ class ProviderCalls:
             self._rests.succeeded(command, started=started)
             return ModelFinished(id=command.id, turn=fold.turn())
         self._rests.failed(command, failure)
-        return ModelFailed(id=command.id, failure=failure, delivered=main and fold.delivered, usage=fold.turn().usage)
+        return ModelFailed(
+            id=command.id,
+            failure=failure,
+            delivered=main and fold.delivered,
+            usage=fold.turn().usage,
+            seconds=self._ports.clock.now() - started,
+        )
 
     async def _events(self, command: CallModel) -> AsyncIterator[StreamEvent]:
         """The stream under two time-outs: until the first event, and between events."""

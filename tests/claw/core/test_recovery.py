@@ -324,7 +324,7 @@ def test_a_refused_history_is_sent_once_more_without_thinking_and_images() -> No
         begun,
         [
             (started(), [Persist, asked()]),
-            (failed(FailureKind.POISONED_HISTORY), [asked()]),
+            (failed(FailureKind.POISONED_HISTORY), [kept("repaired"), asked()]),
             (
                 failed(FailureKind.POISONED_HISTORY),
                 [kept("run_failed"), finished(failure=FailureKind.POISONED_HISTORY)],
