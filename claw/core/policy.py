@@ -154,7 +154,7 @@ def _compact(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision
 
 
 def _cut(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
-    if now.cli or now.summary or not now.oversized or not rules.compact:
+    if now.cli or now.summary or not now.oversized or not rules.compact or not rules.compactions:
         return None
     return Decision(action="repair", mend="results", why="compaction could not help; large tool results are cut")
 

@@ -62,12 +62,13 @@ def test_where_summaries_do_not_help_results_are_cut_and_then_a_larger_window_is
         Target(provider="anthropic", model="small", window=100_000),
         Target(provider="anthropic", model="large", window=1_000_000),
     )
-    begun = with_result("x" * 300_000, *targets, rules=Rules(compactions=0))
+    begun = with_result("x" * 300_000, *targets, rules=Rules(compactions=1))
     play(
         begun,
         [
             (started(), [kept("user"), asked(model="m")]),
-            (failed(OVERFLOW), [kept("results_cut"), asked(model="m")]),
+            (failed(OVERFLOW), [asked("summary")]),
+            (failed(FailureKind.REFUSED), [kept("results_cut"), asked(model="m")]),
             (failed(OVERFLOW), [asked(model="large")]),
             (answered("done"), [kept("assistant"), finished(reply="done")]),
         ],
