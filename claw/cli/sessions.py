@@ -92,10 +92,23 @@ def _lines(entry: "Entry", *, trace: bool) -> Iterator[str]:
         yield f"{place}[compacted: {entry.tokens_before} → {entry.tokens_after} tokens, {entry.trigger}]"
         if trace:
             yield from _indented(entry.summary)
+    elif trace and isinstance(entry, CustomEntry) and entry.custom_type == "decisions":
+        yield f"{place}[what went wrong in this run]"
+        yield from (f"  {_decision(made)}" for made in entry.data.get("decisions", ()))
     elif trace and isinstance(entry, CustomEntry):
         yield f"{place}[{entry.custom_type}: {entry.data}]"
     elif trace:
         yield f"{place}[an entry of a kind that this version does not know]"
+
+
+def _decision(made: dict[str, Any]) -> str:
+    """One line of a run's decisions: what failed, what was done, and why."""
+    if made.get("type") != "attempt":
+        return f"compaction ({made.get('trigger')}) failed: {made.get('why')}"
+    status = f" (HTTP {made['status']})" if made.get("status") else ""
+    waited = f" after {made['waited_s']:.1f} s" if made.get("waited_s") else ""
+    who = f"{made.get('provider')}/{made.get('model')}" + (f" with {made['profile']}" if made.get("profile") else "")
+    return f"call {made.get('n')} of {who}: {made.get('kind')}{status} → {made.get('action')}{waited}: {made.get('why')}"
 
 
 def _message(message: "Message", place: str, *, trace: bool) -> Iterator[str]:

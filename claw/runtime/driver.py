@@ -6,6 +6,7 @@ event. Whatever happens, no task is left behind.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from claw.core.commands import (
@@ -23,7 +24,8 @@ from claw.core.commands import (
 from claw.core.events import Aborted, Event, ModelFailed, ModelFinished, Steered, ToolFinished, TurnStarted, Woke
 from claw.core.machine import step
 from claw.core.messages import Message, TextPart, ToolResultPart
-from claw.core.state import State
+from claw.core.state import State, digest
+from claw.core.transcript import CustomEntry
 from claw.ports import Clock
 from claw.runtime.watch import Watch
 from claw.sessions import Session
@@ -74,6 +76,7 @@ class Driver:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._outcome: Outcome | None = None
         self._crash: BaseException | None = None
+        self._decisions: list[dict[str, Any]] = []
 
     def steer(self, text: str) -> bool:
         """A message for the model's next call. It is taken before whatever else has come in, so that a run does not
@@ -122,6 +125,8 @@ class Driver:
                 self._session.append(entries, now=self._clock.now())
             case Emit(type=type, fields=fields):
                 self._watch.emit(type, fields)
+                if (type == "attempt" and fields.get("kind")) or (type == "compaction_end" and not fields.get("ok")):
+                    self._decisions.append({"type": type, **fields})
             case CallModel(id=id):
                 self._begin(id, lambda: self._model.call(command), lambda event: event)
             case CallCli(id=id):
@@ -132,8 +137,20 @@ class Driver:
                 self._begin(id, lambda: self._clock.sleep(seconds), lambda _: Woke(id=id))
             case Cancel(target=target):
                 await self._end(target)
-            case Finish(outcome=outcome):
+            case Finish(id=id, outcome=outcome):
                 self._outcome = outcome
+                self._write_decisions(id)
+
+    def _write_decisions(self, id: str) -> None:
+        """What went wrong on the way and what was done about it, for `claw sessions show --trace`; no model sees it."""
+        if not self._decisions:
+            return
+        path = self._session.path()
+        parent = path[-1].id if path else None
+        data = {"decisions": self._decisions}
+        entry = CustomEntry(id=digest(f"{id}:decisions", 4), parent_id=parent, custom_type="decisions", data=data)
+        with suppress(OSError):  # a full disk must not cost an answer that is there
+            self._session.append((entry,), now=self._clock.now())
 
     def _begin(self, id: str, work: Callable[[], Coroutine[Any, Any, Any]], told: Callable[[Any], Event]) -> None:
         """`work` is only made once the task runs: one that is cancelled before leaves no coroutine behind."""

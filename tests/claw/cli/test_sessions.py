@@ -130,3 +130,17 @@ def test_a_session_that_is_not_there(claw, id):
     code, out, err = claw("sessions", "show", id)
     assert (code, out) == (2, "")
     assert f"`{id}`" in err
+
+
+def test_a_trace_says_what_was_done_about_failures_and_why(claw, recorded):
+    made = {
+        "type": "attempt", "n": 1, "provider": "anthropic", "model": "x", "profile": None, "kind": "rate_limited",
+        "status": 429, "waited_s": 7.0, "action": "retry", "why": "waits as long as it was told",
+    }  # fmt: skip
+    failed = {"type": "compaction_end", "ok": False, "trigger": "overflow", "why": "no smaller"}
+    entry = CustomEntry(id="e6", parent_id="e5", custom_type="decisions", data={"decisions": [made, failed]})
+    recorded.load("old").append([entry], now=NEW_YEAR)
+    out = claw("sessions", "show", "old", "--trace")[1]
+    assert "call 1 of anthropic/x: rate_limited (HTTP 429) → retry after 7.0 s: waits as long as it was told" in out
+    assert "compaction (overflow) failed: no smaller" in out
+    assert "rate_limited" not in claw("sessions", "show", "old")[1]

@@ -420,3 +420,18 @@ def test_closing_frees_what_the_providers_hold() -> None:
     run(an_agent(ports={"providers": providers}).close())
     assert providers.closed
     run(an_agent().close())
+
+
+def test_what_went_wrong_and_what_was_done_about_it_is_on_record() -> None:
+    """A run leaves the reason of every decision behind its answer, where no model sees it."""
+    files = MemoryFiles()
+    provider = ScriptedProvider([LIMITED, "ok", "again"])
+    run(an_agent(provider, files=files).run("x", "s", "/w"))
+    *_, last = [msgspec.json.decode(line) for line in files.read(FILE).splitlines()]
+    (made,) = last["data"]["decisions"]
+    assert (last["customType"], made["kind"], made["action"], made["waited_s"]) == (
+        "decisions", "rate_limited", "retry", 7.0,
+    )  # fmt: skip
+    assert "as long as it was told" in made["why"]
+    run(an_agent(provider, files=files).run("y", "s", "/w"))
+    assert "decisions" not in str(provider.requests[-1].messages)
