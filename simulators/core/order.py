@@ -61,7 +61,8 @@ class Work:
     )
 
     def __init__(self, state: State, dialect: Dialect, request: Request, now: float, key: str) -> None:
-        self.state, self.dialect, self.request, self.now = state, dialect, request, now
+        self.state, self.request, self.now = state, request, now
+        self.dialect = dialect = state.bound(dialect)
         state.requests += 1
         n, seed = state.requests, state.seed
         self.exchange = Exchange(
@@ -120,10 +121,10 @@ class Work:
         call = self._revised(call)
         counts = state.counter.prompt(call.blocks, model)
         total = sum(counts)
-        _check_window(call, model, total)
+        _check_window(call, model, counts)
         found = state.cache.look(call, counts, model, self.now)
-        counted = total - found.read
-        failure = state.limits.admit_tokens(counted, self.now)
+        counted = total + (call.max_tokens or 0) if call.reserves else total - found.read
+        failure = state.limits.admit_tokens(counted, self.now, reserved=call.reserves)
         if failure is not None:
             raise Refused(failure)
         self.counted = counted
@@ -181,6 +182,10 @@ class Work:
             counter = self.state.counter
             turn = finish(given, call, counter, model, room)
             output, thinking = counter.answer(turn, model)
+            if extend := getattr(self.dialect, "extend", None):
+                turn = extend(call, turn, found.ends[-1] if found.ends else 0, output)
+                output, thinking = counter.answer(turn, model)
+            output, thinking = output * call.copies, thinking * call.copies
             if turn.output_tokens is not None:
                 output, thinking = turn.output_tokens, min(thinking, turn.output_tokens)
             tokens = Tokens(
@@ -253,7 +258,8 @@ class Work:
             self.slot = False
             self.state.limits.open -= 1
         if not begun and self.counted:
-            self.state.limits.give_back(self.counted, self.now)
+            reserved = self.call is not None and self.call.reserves
+            self.state.limits.give_back(self.counted, self.now, reserved=reserved)
             self.counted = 0
 
     def _refuse(self, failure: Failure, operation: Operation) -> SimulatedAnswer:
@@ -261,6 +267,8 @@ class Work:
         exchange.answered_by = failure.answered_by
         if operation == "generate":
             self._describe()
+        if self.call is not None and self.call.reserves:
+            failure = msgspec.structs.replace(failure, details={"model": self.call.model, **failure.details})
         events = refusal(self.dialect, failure, self.stamp, self._headers(self.call))
         exchange.error = told(events, kind=failure.kind, retry_after=failure.retry_after)
         return SimulatedAnswer(events, exchange=exchange, end=self._end_refused)
@@ -419,11 +427,15 @@ class Work:
         return FaultContext(call=call, dialect=self.dialect, stamp=self.stamp, chance=self.chance)
 
 
-def _check_window(call: ModelCall, model: ModelInfo, total: int) -> None:
+def _check_window(call: ModelCall, model: ModelInfo, counts: Sequence[int]) -> None:
     """Refuse what does not fit: the input alone, or (where the vendor refuses that) input and `max_tokens` together."""
-    limit = model.features.get("max_input", model.context_window)
-    details = {"tokens": total, "limit": limit, "max_tokens": call.max_tokens}
+    limit, total = model.features.get("max_input", model.context_window), sum(counts)
+    details: dict[str, Any] = {"tokens": total, "limit": limit, "max_tokens": call.max_tokens}
     if total > limit:
+        details["tool_tokens"] = sum(
+            count for block, count in zip(call.blocks, counts, strict=True) if block.level == "tools"
+        )
+        details["configured"] = limit < model.context_window
         raise Refused(Failure(kind="context_overflow", answered_by="overflow", details=details))
     if call.strict_window and call.max_tokens and total + call.max_tokens > limit:
         raise Refused(Failure(kind="output_budget", answered_by="overflow", details=details))

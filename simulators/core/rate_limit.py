@@ -5,6 +5,7 @@ what is generated, `max_tokens` reserves nothing. A request larger than the whol
 full. Requests that the limits refuse take nothing.
 """
 
+from math import ceil
 from typing import Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from simulators.core.turn import Failure
 
 _DUST = 1e-6  # what rounding leaves missing after exactly the wait that was told
 
-What = Literal["requests", "input_tokens", "output_tokens", "concurrency", "spend"]
+What = Literal["requests", "tokens", "input_tokens", "output_tokens", "concurrency", "spend"]
 
 
 class LimitState(msgspec.Struct, frozen=True):
@@ -62,6 +63,7 @@ class RateLimits:
         self.requests = Bucket(limits.rpm) if limits.rpm else None
         self.input = Bucket(limits.itpm) if limits.itpm else None
         self.output = Bucket(limits.otpm) if limits.otpm else None
+        self.tokens = Bucket(limits.tpm) if limits.tpm else None
         self.open = 0  # answers that have not been closed
         self._any = any(getattr(limits, name) is not None for name in limits.__struct_fields__)
 
@@ -80,8 +82,18 @@ class RateLimits:
             self.requests.take(1, now)
         return None
 
-    def admit_tokens(self, counted: int, now: float) -> Failure | None:
-        """When the prompt is counted: `counted` is input without cache reads. Takes it from the bucket."""
+    def admit_tokens(self, counted: int, now: float, *, reserved: bool = False) -> Failure | None:
+        """When the prompt is counted: `counted` is input without cache reads. Takes it from the bucket.
+
+        `reserved`: it is the whole input and the output that is allowed, out of one bucket (`tpm`, else `itpm`).
+        """
+        if reserved and (bucket := self.tokens or self.input):
+            if counted > bucket.level(now) + _DUST:
+                refusal = _refusal("tokens", bucket.limit, bucket.wait(counted, now))
+                told = {"requested": counted, "used": max(0, ceil(bucket.limit - bucket.level(now)))}
+                return msgspec.structs.replace(refusal, details={**refusal.details, **told})
+            bucket.take(counted, now)
+            return None
         if self.output and self.output.wait(1, now):
             return _refusal("output_tokens", self.output.limit, self.output.wait(1, now))
         if self.input:
@@ -90,9 +102,11 @@ class RateLimits:
             self.input.take(counted, now)
         return None
 
-    def give_back(self, counted: int, now: float) -> None:
+    def give_back(self, counted: int, now: float, *, reserved: bool = False) -> None:
         """The call was refused after all: its input is not counted."""
-        if self.input:
+        if reserved and self.tokens:
+            self.tokens.take(-counted, now)
+        elif self.input:
             self.input.take(-counted, now)
 
     def generated(self, output: int, now: float) -> None:
@@ -101,16 +115,21 @@ class RateLimits:
             self.output.take(output, now)
 
     def state(self, now: float) -> dict[str, LimitState]:
-        """By name (`requests`, `input_tokens`, `output_tokens`), those that the account has."""
+        """By name (`requests`, `tokens`, `input_tokens`, `output_tokens`), those that the account has."""
         if not self._any:
             return {}
-        buckets = {"requests": self.requests, "input_tokens": self.input, "output_tokens": self.output}
+        buckets = {
+            "requests": self.requests,
+            "tokens": self.tokens,
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+        }
         return {name: bucket.state(now) for name, bucket in buckets.items() if bucket}
 
 
 def _refusal(what: What, limit: float, wait: float | None) -> Failure:
-    """`details`: {limit: which one, value: how much}. `retry_after` is in whole seconds, rounded up; money has none."""
+    """`details`: {limit: which one, value: how much, wait: seconds}. `retry_after` is in whole seconds, rounded up;
+    money has neither."""
     after = None if wait is None else float(max(1, -int(-wait // 1)))
-    return Failure(
-        kind="rate_limited", retry_after=after, answered_by="limits", details={"limit": what, "value": limit}
-    )
+    details = {"limit": what, "value": limit} | ({"wait": wait} if wait else {})
+    return Failure(kind="rate_limited", retry_after=after, answered_by="limits", details=details)

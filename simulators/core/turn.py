@@ -98,7 +98,7 @@ class ModelCall(msgspec.Struct, kw_only=True):
     private: Any = None  # the dialect's own notes between parse and encode
     cache: CacheAsk | None = None  # None: breakpoints and TTLs as the blocks have them
     reserves: bool = False  # admission takes input and `max_tokens` from the bucket, whatever the cache gives
-    truncates: bool = False  # what does not fit is dropped from the beginning instead of refused
+    copies: int = 1  # so many answers of the same turn are generated
     own: "ModelTurn | None" = None  # what the provider answers by itself: no turn is used up
     side: CallKind | None = None  # what the request itself says it is, whatever its text looks like
     # Called once the prompt can be counted, with the call and a `store.Desk`: the call as the server changes it before
@@ -151,6 +151,7 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     blocks: tuple[Mapping[str, Any], ...] = ()
+    beside: tuple[Mapping[str, Any], ...] = ()  # of those, what stands around the answer and is not generated
     stop: str | None = None
     stop_sequence: str | None = None
     stop_details: Mapping[str, Any] | None = None  # what the vendor says of a refusal besides

@@ -50,6 +50,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     keeps_reasoning: bool = False  # reasoning of earlier turns stays in the prompt
     day_long: bool = False  # the cache keeps prompts for 24 hours unasked
     top_p: float = 1.0
+    phases: bool = False  # messages say whether they comment or conclude
     audio: bool = False
     search: bool = False
 
@@ -86,6 +87,7 @@ def _by_id(name: str) -> Gates:
         breakpoints=version >= (5, 6),
         keeps_reasoning=version >= (5, 6),
         day_long=version >= (5, 5),
+        phases=version >= (5, 4),
         top_p=0.98 if version >= (5, 4) else 1.0,
     )
 
@@ -109,7 +111,7 @@ def reasoning_of(gates_: Gates, asked: dict[str, Any] | None) -> dict[str, Any]:
     asked = asked or {}
     effort = asked.get("effort") or gates_.default_effort
     found: dict[str, Any] = {"effort": effort, "summary": asked.get("summary") or asked.get("generate_summary")}
-    if gates_.day_long:
+    if gates_.reasons:
         context = asked.get("context") or "auto"
         kept = "all_turns" if gates_.keeps_reasoning else "current_turn"
         found = {"context": kept if context == "auto" else context, "effort": found["effort"], "mode": "standard", "summary": found["summary"]}  # fmt: skip  # noqa: E501

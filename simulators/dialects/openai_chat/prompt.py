@@ -8,6 +8,7 @@ from simulators.core.wire import Request
 from simulators.dialects._openai.blocks import cache_ask, declared, digest, marked, piece, tool_block
 from simulators.dialects._openai.gates import Gates
 from simulators.dialects._openai.profile import Profile
+from simulators.dialects._openai.truncation import fit
 from simulators.dialects.openai_chat.notes import Notes
 
 _INSTRUCTIONS = ("system", "developer")
@@ -41,7 +42,8 @@ def translate(body: dict[str, Any], request: Request, info: ModelInfo, gates: Ga
         headers=request.headers,
         cache=ask,
         reserves=True,
-        truncates=profile.overflow == "truncate",
+        copies=body.get("n") or 1,
+        revise=fit if profile.overflow == "truncate" else None,
         private=Notes(
             profile=profile,
             model=info,

@@ -71,6 +71,9 @@ def _deltas(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> Iterator[tuple[di
     if not notes.profile.bare_message:
         first["refusal"] = "" if refused else None
     calls = encode.tool_calls(call, turn, stamp)
+    parts = [part for index, made in enumerate(calls) for part in _fragments(made, index, notes)]
+    if parts and first["content"] is None and not (notes.profile.reasoning and turn.thinking):
+        first |= parts.pop(0)[0]  # recorded: role and first call in one
     yield first, ""
     if notes.profile.reasoning and turn.thinking:
         for word in _WORD.findall(turn.thinking):
@@ -79,8 +82,7 @@ def _deltas(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> Iterator[tuple[di
         yield {"refusal" if refused else "content": word}, word
     for block in turn.blocks:
         yield {name: value for name, value in block.items() if name != "type"}, ""
-    for index, made in enumerate(calls):
-        yield from _fragments(made, index, notes)
+    yield from parts
 
 
 def _fragments(made: dict[str, Any], index: int, notes: Notes) -> Iterator[tuple[dict[str, Any], str]]:

@@ -22,7 +22,7 @@ from simulators.dialects._openai.profile import Profile
 from simulators.dialects.openai_responses import compaction, conversations, failed, kept, response, stream
 from simulators.dialects.openai_responses.notes import Asked, Item, Notes
 from simulators.dialects.openai_responses.prompt import translate
-from simulators.dialects.openai_responses.rules import check_conversation, check_links, check_rules
+from simulators.dialects.openai_responses.rules import check_conversation, check_files, check_links, check_rules
 from simulators.dialects.openai_responses.shape import check_shape
 
 _PATH = "/v1/responses"
@@ -90,6 +90,7 @@ class OpenAIResponses:
             conversation=conversation.get("id") if isinstance(conversation, dict) else conversation,
             compacts=path.rstrip("/") == f"{_PATH}/compact",
         )
+        check_files(items)
         if not _refers(body, items):
             check_conversation(items)
         return translate(body, notes, operation, request.headers)

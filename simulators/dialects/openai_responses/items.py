@@ -57,7 +57,7 @@ def _reasoning(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> Item:
         "type": "reasoning",
         "summary": [{"type": "summary_text", "text": text}] if shown else [],
     }
-    if notes.gates.day_long:
+    if notes.gates.reasons:
         made["content"] = []
     if "reasoning.encrypted_content" in (call.body.get("include") or ()):
         made["encrypted_content"] = seal(text, stamp.message_id)
@@ -76,7 +76,7 @@ def _message(call: ModelCall, turn: ModelTurn, stamp: Stamp, status: str) -> Ite
         "content": [part],
         "role": "assistant",
     }
-    if notes.gates.day_long:
+    if notes.gates.phases:
         made["phase"] = "commentary" if turn.tool_calls else "final_answer"
     return made
 

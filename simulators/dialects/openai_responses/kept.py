@@ -204,7 +204,7 @@ def state_of(kept: Kept, now: float) -> Mapping[str, Any]:
 
 def _show(kept: Kept, query: Mapping[str, str], now: float) -> Served:
     if query.get("stream") != "true":
-        return _json(state_of(kept, now))
+        return _json({"billing": {"payer": "developer"}, **state_of(kept, now)})
     if not kept.stream:
         refuse(
             "This response cannot be streamed because it was not created with both 'background' and 'stream' enabled."

@@ -25,6 +25,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     compacts: bool = False  # POST /v1/responses/compact
     custom: frozenset[str] = frozenset()  # custom tools: their input is a text
     spaces: Mapping[str, str] = {}  # namespace of each tool that is in one
+    late: tuple[Item, ...] = ()  # tools that came inside the conversation
     compared: Mapping[str, Any] | None = None  # the `prompt_cache_diagnostics` of the answer, as far as it is known
 
 

@@ -22,7 +22,8 @@ def translate(body: dict[str, Any], notes: Notes, operation: Any, headers: Heade
     """The call that a checked request becomes; `notes.items` is its whole conversation."""
     items = notes.items
     ask = cache_ask(body, notes.gates, notes.profile, text_format=_format(body))
-    tools = [*(body.get("tools") or ()), *_late_tools(items)]
+    late = list(_late_tools(items))
+    tools = [*(body.get("tools") or ()), *late]
     own, side = _own(body, notes)
     last_user, results = _last_words(items)
     return ModelCall(
@@ -47,15 +48,21 @@ def translate(body: dict[str, Any], notes: Notes, operation: Any, headers: Heade
         private=msgspec.structs.replace(
             notes,
             custom=frozenset(tool["name"] for tool in tools if tool.get("type") == "custom"),
-            spaces={
-                inner["name"]: space["name"]
-                for space in tools
-                if space.get("type") == "namespace"
-                for inner in space.get("tools") or ()
-                if "name" in inner
-            },
+            spaces=_spaces(tools),
+            late=tuple(late),
         ),
     )
+
+
+def _spaces(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The namespace of each tool that is in one: one that is found by a search is in its own."""
+    found = {}
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            found |= {inner["name"]: tool["name"] for inner in tool.get("tools") or () if "name" in inner}
+        elif tool.get("defer_loading") and "name" in tool:
+            found[tool["name"]] = tool["name"]
+    return found
 
 
 def _own(body: Mapping[str, Any], notes: Notes) -> tuple[ModelTurn | None, Any]:

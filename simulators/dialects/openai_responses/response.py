@@ -11,10 +11,16 @@ from simulators.dialects.openai_responses.notes import Item, Notes
 
 _NO_IMAGES = {"image_tokens": 0, "text_tokens": 0}
 _CUT = {"max_tokens": "max_output_tokens", "context_window_exceeded": "max_output_tokens"}
+_CATEGORIES = (
+    "harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
+    "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+)  # fmt: skip
 _TOOL_DEFAULTS: dict[str, dict[str, Any]] = {
-    "function": {"description": None, "parameters": None, "strict": True},
+    "function": {"description": None, "output_schema": None, "parameters": None, "strict": True},
     "web_search": {
         "filters": None,
+        "return_token_budget": "default",
+        "search_content_types": ["text"],
         "search_context_size": "medium",
         "user_location": {"type": "approximate", "city": None, "country": "US", "region": None, "timezone": None},
     },
@@ -76,7 +82,7 @@ def skeleton(call: ModelCall, stamp: Stamp, status: str) -> dict[str, Any]:
         "temperature": _said(body, "temperature", 1.0),
         "text": {"format": shape.get("format") or {"type": "text"}, "verbosity": shape.get("verbosity") or "medium"},
         "tool_choice": body.get("tool_choice") or "auto",
-        "tools": [_tool(tool, gates.day_long) for tool in body.get("tools") or ()],
+        "tools": _tools(body, notes),
         "top_logprobs": body.get("top_logprobs") or 0,
         "top_p": _said(body, "top_p", gates.top_p),
         "truncation": body.get("truncation") or "disabled",
@@ -84,7 +90,7 @@ def skeleton(call: ModelCall, stamp: Stamp, status: str) -> dict[str, Any]:
         "user": body.get("user"),
         "metadata": body.get("metadata") or {},
     }
-    if gates.day_long:
+    if gates.known:
         numbers = {"input_tokens": 0, "input_tokens_details": _NO_IMAGES, "output_tokens": 0, "output_tokens_details": _NO_IMAGES, "total_tokens": 0}  # fmt: skip  # noqa: E501
         made["tool_usage"] = {"image_gen": numbers, "web_search": {"num_requests": 0}}
     if notes.conversation is not None:
@@ -157,13 +163,26 @@ def _said(body: Mapping[str, Any], name: str, usual: Any) -> Any:
     return usual if body.get(name) is None else body[name]
 
 
-def _tool(tool: Mapping[str, Any], new: bool) -> dict[str, Any]:
+def _tools(body: Mapping[str, Any], notes: Notes) -> list[dict[str, Any]]:
+    """The tools of the request, and those that came inside the conversation: before GPT-5.6 each in a namespace of its
+    own name."""
+    made = [_tool(tool) for tool in body.get("tools") or ()]
+    for tool in notes.late:
+        wrapped = tool.get("type") == "function" and not notes.gates.breakpoints
+        shown = {"type": "namespace", "name": tool.get("name"), "description": tool.get("description"), "tools": [tool]}
+        made.append(_tool(shown if wrapped else tool))
+    return made
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     kind = str(tool.get("type"))
-    made = {"type": kind, **_TOOL_DEFAULTS.get(kind, {}), **tool}
-    if new and kind == "function":
-        made = {"output_schema": None, **made}
+    defaults = _TOOL_DEFAULTS.get(kind, {})
+    made = {"type": kind, **defaults, **tool}
+    for name, usual in defaults.items():
+        if isinstance(usual, dict) and isinstance(tool.get(name), dict):
+            made[name] = {**usual, **tool[name]}
     if kind == "namespace":
-        made["tools"] = [_tool(inner, new) for inner in _listed(tool.get("tools"))]
+        made["tools"] = [_tool(inner) for inner in _listed(tool.get("tools"))]
     return made
 
 
@@ -177,7 +196,11 @@ def _moderation(body: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(asked, dict):
         return None
     result = {
-        "type": "moderation_result", "model": str(asked.get("model")), "flagged": False, "categories": {},
-        "category_scores": {}, "category_applied_input_types": {},
-    }  # fmt: skip
+        "type": "moderation_result",
+        "model": str(asked.get("model")),
+        "flagged": False,
+        "categories": dict.fromkeys(_CATEGORIES, False),
+        "category_scores": dict.fromkeys(_CATEGORIES, 0.0),
+        "category_applied_input_types": {name: ["text"] for name in _CATEGORIES},
+    }
     return {"input": result, "output": result}

@@ -1,5 +1,6 @@
 """What the API refuses once a request has the right shape and a known model, in the vendor's words."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from simulators.dialects.openai_responses.notes import Item
 
 CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call", "local_shell_call": "local shell call", "shell_call": "shell call", "apply_patch_call": "apply_patch call", "computer_call": "computer call"}  # fmt: skip  # noqa: E501
 OUTPUTS = {f"{name}_output": name for name in CALLS}
+_MEDIA = re.compile(r"\.(mp3|wav|m4a|ogg|flac|mp4|mov|avi|webm|mkv)$", re.I)
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
@@ -88,17 +90,27 @@ def _check_tools(body: Mapping[str, Any]) -> None:
         check_output_format(form, "text.format", nested=False)
 
 
+def check_files(items: Sequence[Item]) -> None:
+    """A file by its address must be one that can be read."""
+    for item in items:
+        content = item.get("content", item.get("output"))
+        for part in content if isinstance(content, list) else ():
+            address = part.get("file_url") if isinstance(part, dict) and part.get("type") == "input_file" else None
+            if isinstance(address, str) and _MEDIA.search(address.partition("?")[0]):
+                refuse(
+                    "The file type you uploaded is not supported. Please try again with a pdf",
+                    param="input",
+                    code="unsupported_file",
+                )
+
+
 def check_conversation(items: Sequence[Item]) -> None:
     """Calls and outputs belong together, reasoning has its successor, sealed content is whole."""
-    called = {item.get("call_id"): item for item in items if item.get("type") in CALLS}
+    called = {item.get("call_id") for item in items if item.get("type") not in OUTPUTS}
     answered = {item.get("call_id") for item in items if item.get("type") in OUTPUTS}
     for item in items:
         kind = item.get("type")
-        if (
-            kind in OUTPUTS
-            and item.get("call_id") not in called
-            and OUTPUTS[kind] in ("function_call", "custom_tool_call")
-        ):
+        if kind in ("function_call_output", "custom_tool_call_output") and item.get("call_id") not in called:
             refuse(
                 f"No tool call found for {CALLS[OUTPUTS[kind]]} output with call_id {item.get('call_id')}.",
                 param="input",

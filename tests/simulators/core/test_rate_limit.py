@@ -39,7 +39,7 @@ def test_requests() -> None:
     refused = limits.admit(0, 1000)
     assert refused is not None
     assert (refused.kind, refused.retry_after, refused.answered_by) == ("rate_limited", 30, "limits")
-    assert refused.details == {"limit": "requests", "value": 2}
+    assert refused.details == {"limit": "requests", "value": 2, "wait": 30}
     assert limits.admit(0, 1030) is None
 
 
