@@ -68,7 +68,7 @@ def list_(
     from simulators.cli.start import BASE_URLS
 
     rows = [
-        {"name": name, "versions": list(versions), "default": DEFAULTS[name], "base_url_variable": BASE_URLS[name]}
+        {"name": name, "versions": list(versions), "default": DEFAULTS[name], "base_url_variable": BASE_URLS.get(name)}
         for name, versions in VERSIONS_OF.items()
     ]
     if as_json:
@@ -76,5 +76,6 @@ def list_(
         return
     for row in rows:
         typer.echo(
-            f"{row['name']}  {', '.join(row['versions'])} (default {row['default']})  {row['base_url_variable']}"
+            f"{row['name']}  {', '.join(row['versions'])} (default {row['default']})  "
+            f"{row['base_url_variable'] or 'openai_base_url in config.toml'}"
         )

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from simulators.cli.claude.versions import DEFAULT, VERSIONS
+from simulators.cli.claude import versions as claude
+from simulators.cli.codex import versions as codex
 from simulators.core.document import Document, convert, load_yaml
 
 Kind = Literal[
@@ -13,8 +14,11 @@ Kind = Literal[
     "empty_success", "bad_utf8", "drip", "orphan", "ignore_sigterm",
 ]  # fmt: skip
 Point = Literal["start", "init", "text", "tool", "result"]
-VERSIONS_OF: Mapping[str, tuple[str, ...]] = {"claude": tuple(VERSIONS)}
-DEFAULTS: Mapping[str, str] = {"claude": DEFAULT}
+VERSIONS_OF: Mapping[str, tuple[str, ...]] = {
+    "claude": tuple(claude.VERSIONS),
+    "codex": tuple(codex.VERSIONS),
+}
+DEFAULTS: Mapping[str, str] = {"claude": claude.DEFAULT, "codex": codex.DEFAULT}
 
 
 class On(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -195,13 +195,15 @@ Program = Generator[Effect, Result, None]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How a fake is started: argv without the program's name, environment, working directory, whether by root."""
+    """How a fake is started: argv without the program's name, environment, working directory, whether by root, and
+    whether stdin is a terminal."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     seed: int = 0
     root: bool = False
+    tty: bool = False
 
 
 class Interrupted(Exception):

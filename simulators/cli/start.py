@@ -2,25 +2,38 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
-from simulators.cli.claude import Settings, claude
 from simulators.cli.effects import Program, Start
 from simulators.cli.misbehave import Misbehaviour, misbehaving
 
-FAKES: Mapping[str, Callable[[Start, Settings], Program]] = {"claude": claude}
-# The variable that points each CLI at another server.
+# Where each fake is: a package with a `Settings` and a function of the fake's own name. Imported when it is started.
+FAKES: Mapping[str, str] = {
+    "claude": "simulators.cli.claude",
+    "codex": "simulators.cli.codex",
+}
+# The variable that points each CLI at another server. codex has none: its config.toml says where the provider is.
 BASE_URLS: Mapping[str, str] = {"claude": "ANTHROPIC_BASE_URL"}
+# Without such a variable: the host that is never called. What goes there the fake answers itself.
+VENDORS: Mapping[str, str] = {"codex": "api.openai.com"}
 
 
 @dataclass(frozen=True, slots=True)
 class FakePlan:
-    """How a fake's run is set up. `open_provider` makes its own simulator; None where calls go over HTTP."""
+    """How a fake's run is set up. `open_provider` makes its own simulator; None where calls go over HTTP. With
+    `vendor` only the calls to that host go to it, all others over HTTP."""
 
     version: str
     window: int | None = None
     ways: Sequence[Misbehaviour] = ()
     open_provider: Callable[[], Any] | None = None
+    vendor: str | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody but the fake's own simulator answers."""
+        return self.open_provider is not None and self.vendor is None
 
 
 def start_fake(
@@ -33,5 +46,6 @@ def start_fake(
     misbehave: Sequence[Misbehaviour] = (),
 ) -> Program:
     """The effects of one run. `alone` means that nobody asks for a key."""
-    settings = Settings(version=version, auto_compact_window=auto_compact_window, alone=alone)
-    return misbehaving(FAKES[name](start, settings), misbehave)
+    module = import_module(FAKES[name])
+    settings = module.Settings(version=version, auto_compact_window=auto_compact_window, alone=alone)
+    return misbehaving(getattr(module, name)(start, settings), misbehave)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulators.cli.config import parse_config
-from simulators.cli.start import BASE_URLS, FakePlan
+from simulators.cli.start import BASE_URLS, VENDORS, FakePlan
 from simulators.core.document import DocumentError, load_yaml
 from simulators.shells.alone import alone_provider, check_provider
 from simulators.shells.answers import Provider
@@ -20,14 +20,15 @@ def open_document(document: str, *, name: str, env: Mapping[str, str], pinned: s
     """Read `CLAW_FAKE_CONFIG` (a path or the document itself; "" for none). Raises `Problem`.
 
     `answer` is http when the CLI's base-URL variable is set and the document does not say otherwise, else alone: then
-    the fake has a simulator of its own with the document's `provider`, whose script begins anew in every run.
+    the fake has a simulator of its own with the document's `provider`, whose script begins anew in every run. A CLI
+    without such a variable (codex) asks the provider of its own configuration, and itself instead of the vendor.
     """
     try:
         read = load_yaml(_text(document), source=_source(document))
         config = parse_config(read)
         home = env.get("HOME", "/root")
         run = _count_run(home, name) if config.misbehave else 1
-        answer = config.answer or ("http" if env.get(BASE_URLS[name]) else "alone")
+        answer = config.answer or ("http" if env.get(BASE_URLS.get(name, "")) else "alone")
         if config.provider is not None:
             check_provider(read)
     except DocumentError as error:
@@ -35,7 +36,8 @@ def open_document(document: str, *, name: str, env: Mapping[str, str], pinned: s
     ways = [way for way in config.misbehave if way.active(run)]
     version = config.version_of(name, pinned or None)
     alone = None if answer == "http" else lambda: _own(config.provider)
-    return FakePlan(version, config.auto_compact_window, ways, alone)
+    vendor = None if config.answer == "alone" else VENDORS.get(name)
+    return FakePlan(version, config.auto_compact_window, ways, alone, vendor)
 
 
 def _source(document: str) -> str:

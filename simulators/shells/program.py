@@ -42,7 +42,7 @@ from simulators.cli.effects import (
     Write,
     WriteFile,
 )
-from simulators.cli.start import BASE_URLS, FAKES, FakePlan, start_fake
+from simulators.cli.start import BASE_URLS, FAKES, VENDORS, FakePlan, start_fake
 from simulators.shells.file_effects import perform_file
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class RealClock:
 
 class Performer:
     """Performs effects for real. `open_provider` makes who answers calls in this process, at the first call; without
-    it they go over HTTP."""
+    it they go over HTTP, as do those to any other host than `vendor` where that is given."""
 
-    def __init__(self, open_provider: "Callable[[], Provider] | None" = None) -> None:
-        self._open_provider = open_provider
+    def __init__(self, open_provider: "Callable[[], Provider] | None" = None, vendor: str | None = None) -> None:
+        self._open_provider, self._vendor = open_provider, vendor
         self._provider: Provider | None = None
         self._connection: HTTPConnection | None = None
         self._response: HTTPResponse | None = None
@@ -112,7 +112,8 @@ class Performer:
 
     def _call(self, effect: Call) -> Reply | CallFailed:
         self._hang_up()
-        if self._open_provider is not None:
+        own = self._vendor is None or urlsplit(effect.url).hostname == self._vendor
+        if self._open_provider is not None and own:
             from simulators.shells.answers import AnswerReader
 
             self._provider = self._provider or self._open_provider()
@@ -302,6 +303,13 @@ def drive(program: Program, performer: Performer) -> int:
         return 141
 
 
+def _own() -> Any:
+    """The simulator of a fake that was told nothing."""
+    from simulators.shells.alone import alone_provider
+
+    return alone_provider(None, clock=RealClock(), seed=0)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the fake that the first word names. A bad document or name: a message on stderr, exit code 2."""
     words = sys.argv[1:] if argv is None else argv
@@ -312,7 +320,9 @@ def main(argv: list[str] | None = None) -> int:
     env = dict(os.environ)
     document = env.get("CLAW_FAKE_CONFIG", "")
     plan = FakePlan(pinned)
-    if document or not env.get(BASE_URLS[name]) or not pinned:
+    if not document and pinned and name in VENDORS:
+        plan = FakePlan(pinned, open_provider=_own, vendor=VENDORS[name])
+    elif document or not env.get(BASE_URLS.get(name, "")) or not pinned:
         from simulators.shells.fake_config import Problem, open_document
 
         try:
@@ -320,14 +330,15 @@ def main(argv: list[str] | None = None) -> int:
         except Problem as problem:
             print(problem, file=sys.stderr)
             return 2
-    start = Start(words[1:], env, os.getcwd(), seed=int.from_bytes(os.urandom(6)), root=os.geteuid() == 0)
-    performer = Performer(plan.open_provider)
+    seed, tty = int.from_bytes(os.urandom(6)), os.isatty(0)
+    start = Start(words[1:], env, os.getcwd(), seed=seed, root=os.geteuid() == 0, tty=tty)
+    performer = Performer(plan.open_provider, plan.vendor)
     program = start_fake(
         name,
         start,
         version=plan.version,
         auto_compact_window=plan.window,
-        alone=plan.open_provider is not None,
+        alone=plan.alone,
         misbehave=plan.ways,
     )
     try:
