@@ -22,6 +22,9 @@ def exec_(
     expect: Annotated[
         Path | None, typer.Option(metavar="FILE", help="`expect:` as a scenario has it, checked afterwards")
     ] = None,
+    proxy: Annotated[
+        bool, typer.Option("--proxy", help="be an HTTPS proxy too, for a command whose base URL cannot be set")
+    ] = False,
     github: Annotated[bool, typer.Option("--github", help="annotate what is bad for GitHub Actions")] = False,
     json: Annotated[str | None, typer.Option(metavar="FILE", help="write the report as JSON; `-` is stdout")] = None,
 ) -> None:
@@ -39,7 +42,7 @@ def exec_(
         _refuse(f"--json {json}: there is no folder {Path(str(json)).absolute().parent}")
     try:
         plan = None if expect is None else expectations.read_expectations(expect)
-        ran = lab.run(command, script=script, faults=fault or (), seed=seed)
+        ran = lab.run(command, script=script, faults=fault or (), seed=seed, proxy=proxy)
     except OSError as error:
         _refuse(f"{expect}: {error.strerror or error}")
     except (ClawError, DocumentError) as error:

@@ -26,12 +26,21 @@ def serve(
     strict_keys: Annotated[
         bool, typer.Option("--strict-keys", envvar="CLAW_SIM_STRICT_KEYS", help="Unknown keys get the vendor's 401.")
     ] = False,
+    proxy: Annotated[
+        bool,
+        typer.Option("--proxy", envvar="CLAW_SIM_PROXY", help="Also be an HTTPS proxy that answers as the vendors."),
+    ] = False,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", envvar="CLAW_SIM_ALLOW_REMOTE", help="Permit an address off loopback.")
     ] = False,
 ) -> None:
-    """Serve until SIGTERM. When ready, one JSON line on stdout: {"url": "http://127.0.0.1:PORT", "pid": N}."""
-    from simulators.shells.http import bind
+    """Serve until SIGTERM. When ready, one JSON line on stdout: {"url": "http://127.0.0.1:PORT", "pid": N}.
+
+    With --proxy it has "ca" too: the file with the certificate authority that clients of the proxy must trust.
+    """
+    from simulators.shells.authority import AuthorityMissing
+    from simulators.shells.http import Listener, bind
+    from simulators.shells.proxy import Proxy
     from simulators.shells.serving import is_loopback, serve
 
     if not allow_remote and not is_loopback(host):
@@ -41,15 +50,21 @@ def serve(
         sock = bind(host, port)
     except OSError as error:
         _fail(f"cannot listen on {host} port {port}: {error.strerror or error}; --port 0 takes a free one")
+    try:
+        tunnels = Proxy() if proxy else None
+    except AuthorityMissing as error:
+        sock.close()
+        _fail(str(error))
     with _Notice() as notice:
 
         def ready(url: str) -> None:
-            line = json.dumps({"url": url, "pid": os.getpid()})
+            told = {"url": url, "pid": os.getpid()}
+            line = json.dumps(told if tunnels is None else told | {"ca": str(tunnels.authority.path)})
             notice.put(line)
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
 
-        stopped_by = serve(simulator.app(), sock, ready=ready)
+        stopped_by = serve(Listener(simulator.app(), proxy=tunnels), sock, ready=ready)
     raise SystemExit(130 if stopped_by == "SIGINT" else 0)
 
 
@@ -62,19 +77,29 @@ def env(
     key: Annotated[
         str, typer.Option(envvar="CLAW_SIM_KEY", help="The key names the account; two keys share nothing.")
     ] = "sk-sim",
+    ca: Annotated[
+        Path | None,
+        typer.Option(envvar="CLAW_SIM_CA", help="The authority of a server with --proxy; else that of the one found."),
+    ] = None,
 ) -> None:
-    """Print the variables that point every SDK and CLI at the simulators."""
-    from simulators.shells.environment import as_lines, as_shell, variables
+    """Print the variables that point every SDK and CLI at the simulators; also at their proxy, if there is one."""
+    from simulators.shells.environment import as_lines, as_shell, proxy_variables, variables
 
+    found = _Notice.latest() or {}
     if url is None:
         port = os.environ.get("CLAW_SIM_PORT", "0")
-        url = f"http://127.0.0.1:{port}" if port not in ("", "0") else _Notice.latest()
+        url = f"http://127.0.0.1:{port}" if port not in ("", "0") else found.get("url")
+    if ca is not None and not ca.is_file():
+        _fail(f"--ca {ca}: there is no such file; `claw sim serve --proxy` tells its name as `ca`")
+    trusted = str(ca.absolute()) if ca is not None else found.get("ca") if url == found.get("url") else None
     if url is None:
         url = f"http://127.0.0.1:{DEFAULT_PORT}"
         typer.echo(
             f"claw sim env: no server of yours runs; start one with `claw sim serve --port {DEFAULT_PORT}`", err=True
         )
     values = variables(url, key)
+    if trusted is not None:
+        values |= proxy_variables(url, trusted)
     sys.stdout.write(as_shell(values) if shell else as_lines(values))
 
 
@@ -136,8 +161,8 @@ class _Notice:
             pass
 
     @classmethod
-    def latest(cls) -> str | None:
-        """The URL of the server started last that still runs, or None."""
+    def latest(cls) -> dict[str, Any] | None:
+        """What the server said that was started last and still runs, or None."""
         folder = cls._folder()
         try:
             if not cls._mine(folder):
@@ -149,7 +174,7 @@ class _Notice:
             try:
                 found = json.loads(notice.read_text())
                 os.kill(found["pid"], 0)
-                return str(found["url"])
+                return {"url": str(found["url"])} | ({"ca": str(found["ca"])} if "ca" in found else {})
             except (OSError, ValueError, KeyError, TypeError):
                 continue
         return None

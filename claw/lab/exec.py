@@ -21,7 +21,10 @@ from claw.core.errors import ClawError
 from claw.lab.judgement import Judgement, judge_all
 from simulators import Simulator
 from simulators.core.document import Document, load_yaml
-from simulators.shells.environment import RIVALS, variables
+from simulators.shells.authority import AuthorityMissing
+from simulators.shells.environment import RIVALS, proxy_variables, variables
+from simulators.shells.http import Listener
+from simulators.shells.proxy import Proxy
 from simulators.shells.serving import RealClock, ServedOnThread
 from simulators.shells.simulator import parts
 
@@ -43,13 +46,30 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     problems: list[str]
 
 
-def run(command: Sequence[str], *, script: Path | None = None, faults: Sequence[str] = (), seed: int = 0) -> Ran:
-    """Run `command` to its end. Raises `ClawError` or `DocumentError` before anything is started."""
+def run(
+    command: Sequence[str],
+    *,
+    script: Path | None = None,
+    faults: Sequence[str] = (),
+    seed: int = 0,
+    proxy: bool = False,
+) -> Ran:
+    """Run `command` to its end; with `proxy` also behind an HTTPS proxy that answers as the vendors.
+
+    Raises `ClawError` or `DocumentError` before anything is started.
+    """
     document = _document(script, faults)
     simulator = Simulator(seed=seed, clock=RealClock(), script=document)
     named = simulator.engine.keys()
-    with ServedOnThread(simulator.app()) as served:
-        code = _child(command, environment(os.environ, served.url, named[0] if named else KEY))
+    try:
+        tunnels = Proxy() if proxy else None
+    except AuthorityMissing as error:
+        raise ClawError(str(error)) from None
+    with ServedOnThread(Listener(simulator.app(), proxy=tunnels)) as served:
+        env = environment(os.environ, served.url, named[0] if named else KEY)
+        if tunnels is not None:
+            env |= proxy_variables(served.url, str(tunnels.authority.path))
+        code = _child(command, env)
         exchanges, problems = served.call(lambda: _gather(simulator))
     return Ran(exit=code, judgement=judge_all(exchanges, exit=code), exchanges=exchanges, problems=problems)
 

@@ -114,3 +114,18 @@ def test_env_without_a_server_says_how_to_start_one(env: dict[str, str]) -> None
     assert "ANTHROPIC_BASE_URL=http://127.0.0.1:4141\n" in done.stdout
     assert "claw sim serve --port 4141" in done.stderr
     assert "OPENAI_BASE_URL=http://127.0.0.1:5000/v1\n" in claw("env", env={**env, "CLAW_SIM_PORT": "5000"}).stdout
+
+
+@pytest.mark.slow
+def test_a_proxy_is_told_with_what_to_trust(env: dict[str, str]) -> None:
+    """`env` finds both; the authority is gone with the server."""
+    with serving("--proxy", env=env) as (ready, process):
+        assert Path(ready["ca"]).read_text().startswith("-----BEGIN CERTIFICATE-----")
+        printed = claw("env", env=env).stdout.splitlines()
+        assert {f"HTTPS_PROXY={ready['url']}", f"NODE_EXTRA_CA_CERTS={ready['ca']}"} <= set(printed)
+        assert claw("env", "--url", ready["url"], "--ca", ready["ca"], env=env).stdout.splitlines() == printed
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    assert not Path(ready["ca"]).parent.exists()
+    refused = claw("env", "--ca", ready["ca"], env=env)
+    assert (refused.returncode, "no such file" in refused.stderr) == (2, True)

@@ -109,3 +109,17 @@ def test_faults_of_the_command_line_come_to_those_of_the_script(tmp_path: Path) 
     document = "turns: [{text: ok}]\nfaults: [{kind: overloaded, on: {call: 1}}]"
     ran = lab.run(client(f"for _ in range(3): ask({HI})"), script=script(tmp_path, document), faults=["server_error@2"])
     assert [raw["status"] for raw in ran.exchanges] == [529, 500, 200]
+
+
+def test_a_command_that_asks_the_vendor_itself_is_answered_through_the_proxy(tmp_path: Path) -> None:
+    """No base URL is read; what does not go to a vendor goes nowhere."""
+    body = f"""
+os.environ["ANTHROPIC_BASE_URL"] = "https://api.anthropic.com"
+assert ask({HI}) == "hello"
+try:
+    urllib.request.urlopen("https://example.org", timeout=5)
+except urllib.error.URLError as error:
+    sys.exit(0 if "403" in str(error) else 3)
+"""
+    ran = lab.run(client(body), script=script(tmp_path, "turns: [{text: hello}]"), proxy=True)
+    assert (ran.exit, ran.judgement.calls) == (0, 1)
