@@ -17,6 +17,7 @@ import msgspec
 
 from simulators.core.wire import Headers, Request
 from simulators.shells.performance import Performance, plain
+from simulators.shells.talk import Talk, wanted
 
 if TYPE_CHECKING:
     from simulators.shells.http import Listener
@@ -168,6 +169,11 @@ class Connection(asyncio.Protocol):
 
     def _answer(self, whole: Whole) -> None:
         asked = whole.asked
+        if not asked.plain and wanted(asked):
+            self._listener.discard(self)
+            self.gone = True
+            Talk(self._listener, self.transport, asked)
+            return
         if whole.over:
             asked = msgspec.structs.replace(asked, keep_alive=False)
         request = Request(
