@@ -109,6 +109,13 @@ class Gemini:
     def keep(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, desk: Desk) -> None:
         """Answers are not kept by this API."""
 
+    def extend(self, call: ModelCall, turn: ModelTurn, prompt: int, output: int) -> ModelTurn:
+        """What was scripted beside the answer (grounding, feedback, usage) is not generated and costs no output."""
+        if not turn.blocks:
+            return turn
+        parts, beside = encode.apart(turn.blocks)
+        return msgspec.structs.replace(turn, blocks=tuple(parts), beside=(*turn.beside, *beside))
+
     def encode_stream(self, call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> Iterator[Chunk]:
         return encode.encode_stream(call, turn, tokens, stamp)
 

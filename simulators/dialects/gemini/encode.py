@@ -6,7 +6,7 @@ thought signature, 2.5 with the last piece of text. A tool call ends with STOP l
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,12 +60,11 @@ def answer(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> An
         made.parts.append({"text": turn.thinking, "thought": True})
     if turn.text:
         made.parts.append({"text": turn.text})
-    for block in turn.blocks:
-        part = {name: value for name, value in block.items() if name not in _OF_CANDIDATE | _OF_RESPONSE}
-        made.candidate |= {name: value for name, value in block.items() if name in _OF_CANDIDATE}
-        made.response |= {name: value for name, value in block.items() if name in _OF_RESPONSE}
-        if part:
-            made.parts.append(part)
+    parts, beside = apart(turn.blocks)
+    made.parts += [dict(part) for part in parts]
+    for fields in (*turn.beside, *beside):
+        made.candidate |= {name: value for name, value in fields.items() if name in _OF_CANDIDATE}
+        made.response |= {name: value for name, value in fields.items() if name in _OF_RESPONSE}
     broken = _add_calls(made.parts, turn, stamp, notes)
     _sign(made.parts, turn, tokens, stamp, notes)
     made.candidate.setdefault("finishReason", _STOPS.get(turn.stop or "", "STOP"))
@@ -73,6 +72,14 @@ def answer(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp) -> An
         made.candidate |= {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": broken}
     made.blocked = "promptFeedback" in made.response
     return made
+
+
+def apart(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Scripted blocks as parts of the answer, which the model generated, and as fields that stand beside them."""
+    around = _OF_CANDIDATE | _OF_RESPONSE
+    parts = [{name: value for name, value in block.items() if name not in around} for block in blocks]
+    beside = [{name: value for name, value in block.items() if name in around} for block in blocks]
+    return [part for part in parts if part], [fields for fields in beside if fields]
 
 
 def _add_calls(parts: list[Part], turn: ModelTurn, stamp: Stamp, notes: Notes) -> str | None:
@@ -154,27 +161,25 @@ def encode_stream(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp
     made = answer(call, turn, tokens, stamp)
     steps = _steps(made, call.private)
     last = len(steps) - 1
-    whole = sum(weight for _, weight, _ in steps) or 1
-    said = tokens.output - tokens.thinking
-    done, thought = 0, not any("thought" in part for part in made.parts)
-    for number, (parts, weight, extra) in enumerate(steps):
-        done += weight
-        thought = thought or not any("thought" in part for part in parts)
-        spent = said if number == last else said * done // whole
-        so_far = msgspec.structs.replace(
-            tokens,
-            output=spent + tokens.thinking,
-            thinking=tokens.thinking if thought else tokens.thinking * done // whole,
-        )
-        content = {"parts": parts, "role": "model"} if parts else {}
+    words, thoughts = sum(step.said for step in steps), sum(step.thought for step in steps)
+    answered, said, thought = tokens.output - tokens.thinking, 0, 0
+    for number, step in enumerate(steps):
+        said, thought = said + step.said, thought + step.thought
+        spent = answered if number == last else answered * said // (words or 1)
+        thinking = tokens.thinking * thought // thoughts if thoughts else tokens.thinking
+        so_far = msgspec.structs.replace(tokens, output=spent + thinking, thinking=thinking)
+        content = {"parts": step.parts, "role": "model"} if step.parts else {}
         ending = made.candidate if number == last else {}
-        response = _response(call, stamp, made, content, {**extra, **ending}, usage(call, so_far))
+        response = _response(call, stamp, made, content, ending, usage(call, so_far))
         yield _framed(call, _encode(response), first=number == 0, last=number == last)
 
 
-_Step = tuple[
-    list[Part], int, dict[str, Any]
-]  # parts of a chunk, characters that count as output, more of the candidate
+class _Step(msgspec.Struct):
+    """One chunk: its parts, and how many characters of the answer and of the thoughts are in it."""
+
+    parts: list[Part]
+    said: int = 0
+    thought: int = 0
 
 
 def _steps(made: Answer, notes: Notes) -> list[_Step]:
@@ -184,18 +189,18 @@ def _steps(made: Answer, notes: Notes) -> list[_Step]:
     closing: Part = {"text": ""}
     for part in made.parts:
         if "text" not in part:
-            steps.append(([part], len(_encode(part)), {}))
+            steps.append(_Step([part], len(_encode(part))))
             continue
         more = {name: value for name, value in part.items() if name != "text"}
         if late and "thoughtSignature" in more:
             closing["thoughtSignature"] = more.pop("thoughtSignature")
-        weight = 0 if "thought" in part else 1
         for word in _WORD.findall(part["text"]) or [""]:
-            steps.append(([{"text": word, **more}], weight * len(word), {}))
+            size = {"thought" if "thought" in part else "said": len(word)}
+            steps.append(_Step([{"text": word, **more}], **size))
             more.pop("thoughtSignature", None)  # once, on the first piece
     if late and made.parts:
-        steps.append(([closing], 0, {}))
-    return steps or [([], 0, {})]
+        steps.append(_Step([closing]))
+    return steps or [_Step([])]
 
 
 def _framed(call: ModelCall, data: bytes, *, first: bool, last: bool) -> Chunk:
