@@ -108,7 +108,8 @@ def _decision(made: dict[str, Any]) -> str:
     status = f" (HTTP {made['status']})" if made.get("status") else ""
     waited = f" after {made['waited_s']:.1f} s" if made.get("waited_s") else ""
     who = f"{made.get('provider')}/{made.get('model')}" + (f" with {made['profile']}" if made.get("profile") else "")
-    return f"call {made.get('n')} of {who}: {made.get('kind')}{status} → {made.get('action')}{waited}: {made.get('why')}"
+    done = f"{made.get('kind')}{status} → {made.get('action')}{waited}"
+    return f"call {made.get('n')} of {who}: {done}: {made.get('why')}"
 
 
 def _message(message: "Message", place: str, *, trace: bool) -> Iterator[str]:

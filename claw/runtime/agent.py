@@ -54,7 +54,7 @@ class Agent:
         self._env = env or {}
         self._emit = emit
         self._rests = Rests(ports, home)
-        self._lanes = Lanes()
+        self._lanes = Lanes(config.queue.runs)
         self._active: dict[str, Driver] = {}
 
     async def run(

@@ -9,6 +9,7 @@ import msgspec
 
 from claw.core.calls import CacheRetention, Thinking
 from claw.core.errors import ClawError
+from claw.core.queueing import Drop, Mode
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +87,17 @@ class RetryOptions(_Table, frozen=True, kw_only=True):
     patience_s: float = 10.0  # a rate limit that asks for more than this moves to a spare profile at once
 
 
+class QueueOptions(_Table, frozen=True, kw_only=True):
+    """What happens to messages that find their session at work. `debounce_s`: the quiet moment before `collect` runs;
+    `cap`: how many may wait (0: any number); `drop`: which go beyond that; `runs`: sessions at work at once."""
+
+    mode: Mode = "steer"
+    debounce_s: float = 0.5
+    cap: int = 20
+    drop: Drop = "summarize"
+    runs: int = 4  # 0: any number
+
+
 class Timeouts(_Table, frozen=True, kw_only=True):
     """Seconds; 0 switches one off."""
 
@@ -138,6 +150,7 @@ class Config(_Table, frozen=True, kw_only=True):
     providers: dict[str, ProviderOptions] = {}
     cli: dict[str, CliOptions] = {}
     compaction: CompactionOptions = CompactionOptions()
+    queue: QueueOptions = QueueOptions()
     retry: RetryOptions = RetryOptions()
     timeouts: Timeouts = Timeouts()
     tools: ToolOptions = ToolOptions()

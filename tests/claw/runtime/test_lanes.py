@@ -42,3 +42,24 @@ def test_one_that_gives_up_waiting_leaves_the_lane_to_the_next() -> None:
             pass
 
     run(story())
+
+
+def test_so_many_sessions_are_at_work_at_once() -> None:
+    most = at_work = 0
+
+    async def work(lanes: Lanes, session: str) -> None:
+        nonlocal most, at_work
+        async with lanes.enter(session, waiting=lambda _: None):
+            at_work += 1
+            most = max(most, at_work)
+            await asyncio.sleep(10)
+            at_work -= 1
+
+    async def story(at_once: int) -> None:
+        lanes = Lanes(at_once)
+        await asyncio.gather(*(work(lanes, name) for name in "abcde"))
+
+    run(story(2))
+    assert most == 2
+    run(story(0))
+    assert most == 5
