@@ -23,7 +23,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """How a family's figure follows from the vocabulary's.
 
     `factor` on the count of text; `per_message` for each message, `per_system` for the system prompt; `tool_prompt`
-    once if the request offers tools (the instructions that the provider adds), `per_tool` for each; `per_call` for each
+    once if the request offers tools (the instructions that the provider adds), where `tool_prompts` does not have the
+    model (`opus-4-8`); `per_tool` for each; `per_call` for each
     tool call and tool result; `base` once.
     """
 
@@ -32,23 +33,32 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     per_message: int = 0
     per_system: int = 0
     tool_prompt: int = 0
+    tool_prompts: Mapping[str, int] = {}
     per_tool: int = 0
     per_call: int = 0
 
 
-# The Claude rows are fitted on the usage of some sixty recorded requests of 2025 and 2026; half of them come out within
-# 4 % (Claude 4) and 6 % (4.7 and later, whose tokenizer makes more of the same text). The hidden tool prompt varies by
-# model (Haiku 4.5 some 280, Sonnet 4.5 some 500) and by tool_choice (`any` adds some 100). The OpenAI row is the chat
-# format's published overhead; Gemini's tokenizer is taken as it is.
+# The Claude rows are fitted on the usage of recorded requests of 2025 and 2026 (docs/tokens.md has the errors); 4.7 and
+# later make more tokens of the same text. The hidden tool prompt varies by model; what tool_choice, thinking and output
+# formats add stands on the blocks (`Block.hidden`). The OpenAI row is the chat format's published overhead; of Gemini's
+# tokenizer the text count is taken as it is.
 CALIBRATIONS: dict[str, Calibration] = {
-    "claude-4": Calibration(factor=1.02, base=3, per_message=4, tool_prompt=500, per_tool=10, per_call=28),
-    "claude-4.7": Calibration(factor=1.4, base=1, per_message=2, tool_prompt=400, per_tool=10, per_call=34),
+    "claude-4": Calibration(
+        factor=1.02, base=3, per_message=4, tool_prompt=500, per_tool=10, per_call=28,
+        tool_prompts={"haiku-4-5": 285, "sonnet-4": 346, "opus-4": 346, "opus-4-1": 346, "sonnet-3-7": 346,
+                      "sonnet-3-5": 346, "haiku-3-5": 264, "opus-3": 530},
+    ),
+    "claude-4.7": Calibration(
+        factor=1.4, base=1, per_message=2, tool_prompt=420, per_tool=10, per_call=34,
+        tool_prompts={"opus-4-8": 260, "sonnet-5": 475, "fable-5": 415},
+    ),
     "openai": Calibration(base=3, per_message=3, per_system=3, tool_prompt=9, per_tool=7),
     "gemini-2.0": Calibration(),
     "gemini-2.5": Calibration(per_message=1, per_system=1, per_tool=19, per_call=8),
     "gemini-3": Calibration(per_message=1, per_system=1, per_tool=16, per_call=8),
-}
+}  # fmt: skip
 _GEMINI = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
+_LINE = re.compile(r"claude-(?:([a-z]+)-(\d+(?:-\d(?!\d))?)|(\d(?:-\d)?)-([a-z]+))")
 _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d)(?!\d))?")
 
 
@@ -65,6 +75,16 @@ def family(provider: str, model: str) -> str:
     if version and (int(version[1]), int(version[2] or 0)) >= (4, 7):
         return "claude-4.7"
     return "claude-4"
+
+
+@lru_cache(maxsize=1024)
+def line_of(model: str) -> str:
+    """`opus-4-8` of `claude-opus-4-8-20260101`, `sonnet-3-7` of `claude-3-7-sonnet-latest`; "" for no Claude."""
+    found = _LINE.match(model)
+    if found is None:
+        return ""
+    line, version = (found[1], found[2]) if found[1] else (found[4], found[3])
+    return f"{line}-{version}"
 
 
 class Counter:
@@ -91,18 +111,19 @@ class Counter:
                 count = known[block.digest] = self._block(block, name)
             counts.append(count)
         if self.kind == "default" and blocks:
-            self._overheads(blocks, counts, CALIBRATIONS[name])
+            self._overheads(blocks, counts, CALIBRATIONS[name], model.id)
         return counts
 
-    def _overheads(self, blocks: Sequence[Block], counts: list[int], calibration: Calibration) -> None:
+    def _overheads(self, blocks: Sequence[Block], counts: list[int], calibration: Calibration, model: str) -> None:
         """Add what messages and tools cost beside their text, each to the block that brings it."""
         counts[0] += calibration.base
         if blocks[0].level == "tools":
-            counts[0] += calibration.tool_prompt
+            prompts = calibration.tool_prompts
+            counts[0] += prompts.get(line_of(model), calibration.tool_prompt) if prompts else calibration.tool_prompt
         per_message, per_system = calibration.per_message, calibration.per_system
-        if not per_message:
-            return
         for i, block in enumerate(blocks):
+            if block.hidden:
+                counts[i] += block.hidden
             if block.opens_message:
                 counts[i] += per_message if block.level == "messages" else per_system
 

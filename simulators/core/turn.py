@@ -36,6 +36,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     structure: str = ""
     images: int = 0  # number of images; their tokens come from `image_tokens`
     image_tokens: int = 0
+    hidden: int = 0  # tokens of what the vendor adds here unseen; counted by `default` alone
     ttl: Ttl | None = None  # a cache breakpoint ends here
     opens_message: bool = False
 

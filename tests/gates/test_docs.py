@@ -290,7 +290,10 @@ def test_calibrations() -> None:
     from simulators.core.tokens import CALIBRATIONS
 
     rows = table(page("tokens.md"), "How the fit is made")
-    known = {name: list(map(float, msgspec.structs.astuple(row))) for name, row in CALIBRATIONS.items()}
+    known = {
+        name: [float(figure) for figure in msgspec.structs.astuple(row) if isinstance(figure, int | float)]
+        for name, row in CALIBRATIONS.items()
+    }
     assert {row[0]: list(map(float, row[1:])) for row in rows} == known
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from simulators.core.turn import Block
+from simulators.dialects.anthropic import unseen
 from simulators.dialects.anthropic.gates import Gates
 from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.render import leading_blocks
@@ -27,6 +28,7 @@ def prompt_blocks(body: dict[str, Any], messages: Sequence[Known], gates: Gates)
         if kept and not kept[0].opens_message:
             kept = (msgspec.structs.replace(kept[0], opens_message=True), *kept[1:])
         blocks.extend(kept)
+    unseen.add(blocks, body)
     return tuple(blocks)
 
 

@@ -14,6 +14,7 @@ from simulators.core.turn import Block, ToolDecl
 from simulators.dialects.anthropic.gates import Gates
 from simulators.dialects.anthropic.markers import ttl_of
 from simulators.dialects.anthropic.media import document_tokens, image_tokens
+from simulators.dialects.anthropic.unseen import of_tool
 
 _encode = msgspec.json.Encoder().encode
 # Claude Code puts a line that differs from conversation to conversation before its instructions; the provider is
@@ -41,6 +42,7 @@ def _tools(body: dict[str, Any]) -> Iterator[Block]:
             digest=_digest(b"tool\0", text.encode(), structure),
             text=text,
             structure=structure.decode(),
+            hidden=of_tool(tool),
             ttl=ttl_of(tool.get("cache_control")),
         )
 
