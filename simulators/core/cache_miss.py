@@ -61,6 +61,8 @@ def explain_regime(found: Lookup, recent: Iterable[Remembered], rules: CacheRule
         if found.read and place < len(blocks) and found.ends[place] - found.read < found.call.cache.step:
             return None  # the conversation was cut short, and all that is left of it was read
         miss = _moved(earlier, found, place, lost)
+        if miss["why"] == "block removed" and earlier.blocks[place].kind == "thinking":
+            return miss | {"why": "reasoning of an earlier turn is left out of the prompt", "vendor_reason": None}
         return miss | {"vendor_reason": "tools_changed" if miss["level"] == "tools" else "input_changed"}
     block = blocks[earlier.cached_end]
     if not rules.enabled:

@@ -100,7 +100,8 @@ class OpenAIResponses:
         notes, body = call.private, dict(call.body)
         if not isinstance(notes, Notes):
             return call
-        kept.check_lost(notes.new, desk)
+        if notes.gates.known:  # a model of nobody's takes what its client sends
+            kept.check_lost(notes.new, desk)
         links = {str(item.get("id")): desk.store.get(kept.LINKS, str(item.get("id")), desk.now) for item in notes.new}
         if _refers(body, notes.new):
             before: list[Item] = []
