@@ -259,7 +259,7 @@ def test_config_toml() -> None:
     assert set(told) == fields(config.Config)
     structs = {
         "model": config.ModelChoice, "profiles": config.Profile, "providers": config.ProviderOptions,
-        "cli": config.CliOptions, "compaction": config.CompactionOptions, "retry": config.RetryOptions,
+        "cli": config.CliOptions, "compaction": config.CompactionOptions, "retry": config.RetryOptions, "queue": config.QueueOptions,
         "timeouts": config.Timeouts, "tools": config.ToolOptions, "agents": config.AgentOptions,
     }  # fmt: skip
     for name, struct in structs.items():
