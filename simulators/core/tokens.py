@@ -52,7 +52,8 @@ CALIBRATIONS: dict[str, Calibration] = {
         factor=1.4, base=1, per_message=2, tool_prompt=420, per_tool=10, per_call=34,
         tool_prompts={"opus-4-8": 260, "sonnet-5": 475, "fable-5": 415},
     ),
-    "openai": Calibration(base=3, per_message=3, per_system=3, tool_prompt=9, per_tool=7),
+    "openai-4": Calibration(base=3, per_message=4, per_system=4, tool_prompt=10, per_tool=-1, per_call=4),
+    "openai-5": Calibration(base=3, per_message=3, per_system=3, tool_prompt=16, per_tool=-1, per_call=4),
     "gemini-2.0": Calibration(),
     "gemini-2.5": Calibration(per_message=1, per_system=1, per_tool=19, per_call=8),
     "gemini-3": Calibration(per_message=1, per_system=1, per_tool=16, per_call=8),
@@ -66,7 +67,7 @@ _VERSION = re.compile(r"claude-[a-z]+-(\d+)(?:-(\d)(?!\d))?")
 def family(provider: str, model: str) -> str:
     """The name in `CALIBRATIONS` for a model. What is nobody's (`sim-…`) counts like Claude 4."""
     if provider == "openai":
-        return provider
+        return "openai-4" if model.startswith(("gpt-4", "o1-mini", "computer")) else "openai-5"
     if provider == "gemini":
         found = _GEMINI.match(model)
         age = (int(found[1]), int(found[2] or 0)) if found else (3, 0)

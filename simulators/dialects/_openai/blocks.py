@@ -1,12 +1,12 @@
 """The units of the prompt: tools, instructions, pieces of messages, each with its identity for the prompt cache."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
-from simulators.core.turn import Block, CacheAsk, ToolDecl
+from simulators.core.turn import Block, CacheAsk, Level, ToolDecl
 from simulators.dialects._openai.gates import Gates
 from simulators.dialects._openai.images import file_tokens, image_tokens
 from simulators.dialects._openai.profile import Profile
@@ -14,6 +14,9 @@ from simulators.dialects._openai.profile import Profile
 encode = msgspec.json.Encoder(order="deterministic").encode
 _DIGEST = 16
 _AUDIO_TOKENS = 100
+# Recorded: what the provider says to the model about tools of its own, beside their declaration.
+_HIDDEN = {"code_interpreter": 1430}
+_NAMESPACE = 90
 _DAY, _HOUR = 86_400.0, 3_600.0
 
 
@@ -27,8 +30,12 @@ def tool_block(tool: Mapping[str, Any], path: str) -> Block:
     assert isinstance(function, Mapping)
     text = function.get("description") or ""
     name = str(function.get("name") or tool.get("type"))
-    if "parameters" in function or tool.get("type") == "function":
-        structure = f"{name} {signature(function.get('parameters') or {})}"
+    hidden = _HIDDEN.get(str(tool.get("type")), 0)
+    if tool.get("type") == "namespace":
+        structure = "\n".join(_namespace(tool))
+        hidden += _NAMESPACE
+    elif "parameters" in function or tool.get("type") == "function":
+        structure = declaration(name, function.get("parameters"), described=bool(text))
     else:
         structure = encode({k: v for k, v in tool.items() if k != "description"}).decode()
     return Block(
@@ -38,33 +45,62 @@ def tool_block(tool: Mapping[str, Any], path: str) -> Block:
         digest=digest(b"tool", text.encode(), encode(tool)),
         text=text,
         structure=structure,
+        hidden=hidden,
     )
 
 
-def signature(schema: Any, depth: int = 0) -> str:
-    """A JSON Schema as the type that the model reads: `{path: string, lines?: integer[]}`."""
+def _namespace(tool: Mapping[str, Any]) -> Iterator[str]:
+    """A namespace as its functions, one after the other."""
+    yield f"namespace {tool.get('name')} {{"
+    for inner in tool.get("tools") or ():
+        text = inner.get("description") or ""
+        yield f"{text}{declaration(str(inner.get('name')), inner.get('parameters'), described=bool(text))}"
+    yield "}"
+
+
+def declaration(name: str, schema: Any, *, described: bool) -> str:
+    """A function as the model reads it: a line `//` (its text comes apart), `type read = (_: {path: string}) => any`."""
+    lead = "// \n" if described else ""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not properties:
+        return f"{lead}type {name} = () => any;\n\n"
+    return f"{lead}type {name} = (_: {signature(schema)}) => any;\n\n"
+
+
+def signature(schema: Any, indent: str = "") -> str:
+    """A JSON Schema as the type that the model reads."""
     if not isinstance(schema, Mapping):
         return "any"
-    if "enum" in schema and isinstance(schema["enum"], list):
+    if isinstance(schema.get("enum"), list):
         return " | ".join([encode(value).decode() for value in schema["enum"]])
     for name in ("anyOf", "oneOf", "allOf"):
         if isinstance(schema.get(name), list):
-            return " | ".join([signature(part, depth) for part in schema[name]])
+            return " | ".join([signature(part, indent) for part in schema[name]])
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     kind = schema.get("type")
     if kind == "array":
-        return f"{signature(schema.get('items'), depth)}[]"
-    if kind != "object" and "properties" not in schema:
-        return str(kind or "any") if not isinstance(kind, list) else " | ".join(map(str, kind))
-    required = set(schema.get("required") or ())
-    lines = []
+        return f"{signature(schema.get('items'), indent)}[]"
     properties = schema.get("properties")
-    for name, part in properties.items() if isinstance(properties, Mapping) else ():
-        note = part.get("description") if isinstance(part, Mapping) else None
-        lead = f"// {note}\n" if note else ""
-        lines.append(f"{lead}{name}{'' if name in required else '?'}: {signature(part, depth + 1)},\n")
-    return f"{{\n{''.join(lines)}}}" if lines else "() => any"
+    if not isinstance(properties, Mapping):
+        if isinstance(kind, list):
+            return " | ".join(map(str, kind))
+        return "number" if kind == "integer" else str(kind or "any")
+    required = set(schema.get("required") or ())
+    lines = [f"{indent}{{"]
+    for name, part in properties.items():
+        if isinstance(part, Mapping) and part.get("description"):
+            lines.append(f"{indent}// {part['description']}")
+        lines.append(f"{indent}{name}{'' if name in required else '?'}: {signature(part, indent + '  ').lstrip()},")
+    return "\n".join([*lines, f"{indent}}}"])
+
+
+def hidden_block(purpose: str, tokens: int, *, text: str = "", level: Level = "tools") -> Block:
+    """What the provider adds to a prompt unasked: so many tokens, and a text that it renders (a schema of the answer)."""  # noqa: E501
+    return Block(
+        level=level, path=purpose, kind="other", digest=digest(b"hidden", purpose.encode(), text.encode()),
+        structure=text, hidden=tokens,
+    )  # fmt: skip
 
 
 def declared(tools: Iterable[Mapping[str, Any]]) -> tuple[ToolDecl, ...]:
@@ -113,7 +149,11 @@ def piece(part: Mapping[str, Any], model: str) -> Piece:
     if kind in ("file", "input_file"):
         given = part.get("file") if kind == "file" else part
         source = encode(given)
-        return Piece("document", b"file\0" + source, tokens=file_tokens(given if isinstance(given, Mapping) else {}))
+        return Piece(
+            "document",
+            b"file\0" + source,
+            tokens=file_tokens(given if isinstance(given, Mapping) else {}, chat=kind == "file"),
+        )
     if kind == "input_audio":
         return Piece("document", b"audio\0" + encode(part.get("input_audio")), tokens=_AUDIO_TOKENS)
     encoded = encode({k: v for k, v in part.items() if k != "prompt_cache_breakpoint"})

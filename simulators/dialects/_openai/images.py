@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 import struct
 from collections.abc import Mapping
 from math import ceil, sqrt
@@ -11,12 +12,13 @@ from typing import Any
 _TILES = {"gpt-4o-mini": (2833, 5667), "gpt-4o": (85, 170), "gpt-4.1": (85, 170), "gpt-4.5": (85, 170), "o1": (75, 150), "o3": (75, 150), "gpt-5-chat": (70, 140)}  # fmt: skip  # noqa: E501
 _PATCHES = {"gpt-4.1-mini": 1.62, "gpt-4.1-nano": 2.46, "o4-mini": 1.72, "gpt-5-mini": 1.62, "gpt-5-nano": 2.46}
 _MOST_PATCHES = 1536
-_UNKNOWN = (1024, 1024)
-_PDF_PAGE = 220
+_PAGE = re.compile(rb"/Type ?/Page[^s]")
+_UNKNOWN = (336, 336)
+_PDF_PAGE, _CHAT_FILE = 25, 215  # recorded
 
 
 def image_tokens(source: str, detail: str, model: str) -> int:
-    """Tokens of one image; its size is read out of a data URL, any other is taken as 1,024 pixels square."""
+    """Tokens of one image; its size is read out of a data URL, any other is taken as 336 pixels square (recorded)."""
     width, height = size_of(source) or _UNKNOWN
     factor = next((value for name, value in _PATCHES.items() if model.startswith(name)), None)
     tiles = next((value for name, value in _TILES.items() if model.startswith(name)), None)
@@ -34,15 +36,17 @@ def image_tokens(source: str, detail: str, model: str) -> int:
     return round(patches * (factor or 1.0))
 
 
-def file_tokens(file: Mapping[str, Any]) -> int:
+def file_tokens(file: Mapping[str, Any], *, chat: bool) -> int:
     """Tokens of a file: of text in it a quarter of its bytes, of a PDF by its pages, of a reference one page."""
     data = file.get("file_data")
+    beside = _CHAT_FILE if chat else 0
     if not isinstance(data, str):
-        return _PDF_PAGE
+        return beside + _PDF_PAGE
     raw = _decoded(data)
     if raw.startswith(b"%PDF"):
-        return _PDF_PAGE * max(1, raw.count(b"/Type /Page") + raw.count(b"/Type/Page") - raw.count(b"/Type /Pages") - raw.count(b"/Type/Pages"))  # fmt: skip  # noqa: E501
-    return max(1, len(raw) // 4)
+        pages = len(_PAGE.findall(raw))
+        return beside + _PDF_PAGE * max(1, pages)
+    return beside + max(1, len(raw) // 4)
 
 
 def size_of(source: str) -> tuple[int, int] | None:

@@ -13,7 +13,8 @@ from zlib import error as zlib_error
 _LOOK = "gAAAAAB"  # how every real one begins
 _MARK = "claw"
 _SUM = 9  # bytes of the check sum: no padding inside
-_FOREIGN_CHARACTERS_PER_TOKEN = 9.0  # recorded: encrypted text against the reasoning tokens it stands for
+# Recorded: how long a sealed text is against the tokens that it stands for (characters beside them, characters each).
+_REASONING, _SUMMARY = (800, 6.0), (400, 9.0)
 
 
 def seal(text: str, salt: str) -> str:
@@ -35,11 +36,12 @@ def opened(content: str) -> str | None:
         return None
 
 
-def foreign_tokens(content: str) -> int:
-    """How many tokens a real provider's content stands for, roughly; 0 of the simulator's own."""
+def foreign_tokens(content: str, *, summary: bool = False) -> int:
+    """How many tokens a real provider's reasoning or summary stands for, roughly; 0 of the simulator's own."""
     if content.startswith(_LOOK + _MARK):
         return 0
-    return round(max(0, len(content) - 400) / _FOREIGN_CHARACTERS_PER_TOKEN)
+    beside, each = _SUMMARY if summary else _REASONING
+    return round(max(0, len(content) - beside) / each)
 
 
 def _sum(body: bytes) -> bytes:

@@ -5,7 +5,16 @@ from typing import Any
 
 from simulators.core.turn import Block, ModelCall, ModelInfo
 from simulators.core.wire import Request
-from simulators.dialects._openai.blocks import cache_ask, declared, digest, marked, piece, tool_block
+from simulators.dialects._openai.blocks import (
+    cache_ask,
+    declared,
+    digest,
+    hidden_block,
+    marked,
+    piece,
+    signature,
+    tool_block,
+)
 from simulators.dialects._openai.gates import Gates
 from simulators.dialects._openai.profile import Profile
 from simulators.dialects._openai.truncation import fit
@@ -31,7 +40,7 @@ def translate(body: dict[str, Any], request: Request, info: ModelInfo, gates: Ga
         stream=bool(body.get("stream")),
         max_tokens=0 if options.get("prewarm") else limit,
         stop_sequences=(stop,) if isinstance(stop, str) else tuple(stop or ()),
-        blocks=tuple(_blocks(messages, tools, ask.ttl, info.id)),
+        blocks=(*_hidden(tools, form, gates), *_blocks(messages, tools, ask.ttl, info.id)),
         system="\n".join(text for message in messages if message["role"] in _INSTRUCTIONS and (text := _text(message))),
         last_user=last_user,
         tools=declared(tools),
@@ -54,6 +63,15 @@ def translate(body: dict[str, Any], request: Request, info: ModelInfo, gates: Ga
             logprobs=bool(body.get("logprobs")),
         ),
     )
+
+
+def _hidden(tools: Sequence[Any], form: Any, gates: Gates) -> Iterator[Block]:
+    """What is added unasked (recorded): instructions for models that reason when there are tools, the schema of an
+    answer."""
+    if tools:
+        yield hidden_block("tools", 82 if gates.reasons else 6)
+    if isinstance(form, dict) and form.get("type") == "json_schema":
+        yield hidden_block("response_format", 20, text=signature(form["json_schema"].get("schema")))
 
 
 def _blocks(messages: Sequence[dict[str, Any]], tools: Sequence[Any], ttl: Any, model: str) -> Iterator[Block]:

@@ -7,7 +7,17 @@ import msgspec
 
 from simulators.core.turn import Block, ModelCall, ModelTurn, Ttl
 from simulators.core.wire import Headers
-from simulators.dialects._openai.blocks import cache_ask, declared, digest, encode, marked, piece, tool_block
+from simulators.dialects._openai.blocks import (
+    cache_ask,
+    declared,
+    digest,
+    encode,
+    hidden_block,
+    marked,
+    piece,
+    signature,
+    tool_block,
+)
 from simulators.dialects._openai.seal import foreign_tokens, opened
 from simulators.dialects._openai.truncation import fit
 from simulators.dialects.openai_responses.compaction import SUMMARY_ITEMS, condensed
@@ -119,9 +129,20 @@ def seen_items(items: Sequence[Item]) -> list[tuple[int, Item]]:
 
 
 def _blocks(body: Mapping[str, Any], items: Sequence[Item], ttl: Ttl, notes: Notes) -> Iterator[Block]:
+    if notes.compacts:
+        yield hidden_block("compact", 82)
+    form = _format(body)
+    if form is not None and form["type"] == "json_schema":
+        yield hidden_block("text.format", 20, text=signature(form.get("schema")))
     for index, tool in enumerate(body.get("tools") or ()):
         if not tool.get("defer_loading"):
             yield tool_block(tool, f"tools[{index}]")
+    if any(tool.get("type") == "tool_search" and tool.get("execution") != "client" for tool in body.get("tools") or ()):
+        kinds = {item.get("type") for item in items}
+        searched = "tool_search_output" in kinds, "tool_search_call" in kinds
+        yield hidden_block("tool_search", 0 if searched[0] else 370 if searched[1] else 560)
+    if any(item.get("type") in ("additional_tools", "tool_search_output") for item in items):
+        yield hidden_block("late tools", 90)
     if text := body.get("instructions"):
         yield Block(
             level="system", path="instructions", kind="text", role="system", text=text,
@@ -159,7 +180,7 @@ def item_blocks(item: Item, path: str, model: str, ttl: Ttl, *, thinks: bool) ->
         sealed = item.get("encrypted_content") or ""
         yield {
             "path": path, "kind": "other", "role": "assistant", "text": opened(sealed) or "",
-            "image_tokens": foreign_tokens(sealed), "digest": digest(b"compaction", sealed.encode()),
+            "image_tokens": foreign_tokens(sealed, summary=True), "digest": digest(b"compaction", sealed.encode()),
         }  # fmt: skip
     elif kind in ("additional_tools", "tool_search_output"):
         for index, tool in enumerate(item.get("tools") or ()):

@@ -54,7 +54,7 @@ def test_chars4_is_by_block() -> None:
 
 def test_default_counts_text_structure_images_and_overheads() -> None:
     count, _ = counter()
-    c = CALIBRATIONS["openai"]
+    c = CALIBRATIONS["openai-5"]
     assert count.prompt(PROMPT, GPT) == [
         4 + c.base + c.tool_prompt + c.per_tool,
         3 + c.per_system,
@@ -102,7 +102,7 @@ def test_an_answers_tool_call_has_its_name_under_default() -> None:
     count, _ = counter()
     call = ToolCall(name="read", input='{"a": 1}')
     assert input_text(call) == '{"a": 1}'
-    assert count.tool_call(call, GPT) == 2 + 1 + CALIBRATIONS["openai"].per_call
+    assert count.tool_call(call, GPT) == 2 + 1 + CALIBRATIONS["openai-5"].per_call
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,8 @@ def test_an_answers_tool_call_has_its_name_under_default() -> None:
         ("anthropic", "claude-opus-5-5", "claude-4.7"),
         ("anthropic", "claude-fable-5", "claude-4.7"),
         ("anthropic", "claude-sonnet-5", "claude-4.7"),
-        ("openai", "gpt-5.5", "openai"),
+        ("openai", "gpt-5.5", "openai-5"),
+        ("openai", "gpt-4o", "openai-4"),
         ("gemini", "gemini-2.0-flash", "gemini-2.0"),
         ("gemini", "gemini-2.5-pro", "gemini-2.5"),
         ("gemini", "gemini-3.8-flash", "gemini-3"),
