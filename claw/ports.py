@@ -103,6 +103,9 @@ class Providers(Protocol):
     def open(self, provider: str, *, base_url: str | None, key: str, api: str | None = None) -> Provider:
         """`api`: the API, or the known server, whose manners a provider of another name has."""
 
+    async def post(self, url: str, form: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+        """Send a form (to renew a token): status, headers and body. Raises `ProviderError` when nothing answers."""
+
 
 class Fetch(Protocol):
     async def get(self, url: str, *, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]: ...

@@ -1,8 +1,9 @@
 """Which credential to use next: their order, and how long one rests after a failure.
 
-Rests (OpenClaw 2026.9.6): a rate limit concerns one model of a profile, doubles from 30 s to 24 h, or is as long as the
-provider said; a refused key rests 10 min doubling to an hour; an account that cannot pay 5 h doubling to 24 h. The
-count grows until a success, or until a day has passed. Failures that are no fault of the credential rest nothing.
+Rests (OpenClaw's figures): a rate limit concerns one model of a profile, doubles from 30 s to 24 h, or is as long as
+the provider said; a model without capacity rests for 30 s, a minute, 5 min; a refused key as long, and a revoked one
+10 min doubling to an hour; an account that cannot pay 5 h doubling to 24 h. The count grows until a success, or until a
+day has passed. Failures that are no fault of the credential rest nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +15,24 @@ from claw.core.errors import ClawError, FailureKind, ProviderFailure
 from claw.ports import Files
 
 WINDOW_S = 86_400.0
-_LADDERS: Mapping[FailureKind, tuple[float, float]] = {
+PER_MODEL = (FailureKind.RATE_LIMITED, FailureKind.OVERLOADED)
+_STEPS = (30.0, 60.0, 300.0)
+_DOUBLING: Mapping[FailureKind, tuple[float, float]] = {
     FailureKind.RATE_LIMITED: (30.0, 86_400.0),
-    FailureKind.AUTH: (600.0, 3_600.0),
     FailureKind.BILLING: (18_000.0, 86_400.0),
 }
+REVOKED = (600.0, 3_600.0)
+
+
+def cooldown(kind: FailureKind, count: int, *, revoked: bool = False) -> float:
+    """Seconds of the `count`th rest in a row (from 1); 0 for a failure that is no fault of a credential."""
+    doubling = REVOKED if revoked and kind is FailureKind.AUTH else _DOUBLING.get(kind)
+    if doubling is not None:
+        base, cap = doubling
+        return min(base * 2.0 ** min(max(count, 1) - 1, 10), cap)
+    if kind in (FailureKind.AUTH, FailureKind.OVERLOADED):
+        return _STEPS[min(max(count, 1), len(_STEPS)) - 1]
+    return 0.0
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +42,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     key: str
     model: str | None = None
+    type: Literal["oauth", "token", "api_key"] = "api_key"
 
     def __repr__(self) -> str:
         return f"Credential({self.id or 'environment'}, {self.provider})"
@@ -45,29 +60,38 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Book(msgspec.Struct, frozen=True, kw_only=True):
-    """All rests. A value: what happens to a profile makes the next book."""
+    """All rests, and when each profile was used last. A value: what happens to a profile makes the next book."""
 
     version: Literal[1] = 1
     rests: tuple[Rest, ...] = ()
+    used: Mapping[str, float] = {}
 
     def failed(self, profile: str, model: str, failure: ProviderFailure, *, now: float) -> "Book":
         """After a failure of `profile`. A rest that is still running is counted up, not made longer."""
-        if failure.kind not in _LADDERS:
+        if not cooldown(failure.kind, 1):
             return self
-        scope = model if failure.kind is FailureKind.RATE_LIMITED else None
+        scope = model if failure.kind in PER_MODEL else None
         old = self._find(profile, scope, failure.kind)
         count = old.count + 1 if old and now - old.since < WINDOW_S else 1
-        base, cap = _LADDERS[failure.kind]
-        until = now + (failure.retry_after or min(base * 2.0 ** min(count - 1, 10), cap))
+        revoked = failure.hopeless and failure.kind is FailureKind.AUTH
+        until = now + (failure.retry_after or cooldown(failure.kind, count, revoked=revoked))
         if old and old.until > now:
             until = old.until
         rest = Rest(profile=profile, model=scope, kind=failure.kind, since=now, until=until, count=count)
-        return Book(rests=(*(r for r in self.rests if r is not old), rest))
+        return msgspec.structs.replace(self, rests=(*(r for r in self.rests if r is not old), rest))
 
     def succeeded(self, profile: str, model: str, *, started: float) -> "Book":
         """Forget rests of the profile that began before the call that succeeded, a later failure's not."""
         keep = tuple(r for r in self.rests if r.profile != profile or r.model not in (None, model) or r.since > started)
-        return self if len(keep) == len(self.rests) else Book(rests=keep)
+        return self if len(keep) == len(self.rests) else msgspec.structs.replace(self, rests=keep)
+
+    def cleared(self, profile: str) -> "Book":
+        """Without the rests of a profile."""
+        return msgspec.structs.replace(self, rests=tuple(r for r in self.rests if r.profile != profile))
+
+    def using(self, profile: str, *, now: float) -> "Book":
+        """Remember that a profile is used now."""
+        return msgspec.structs.replace(self, used={**self.used, profile: now})
 
     def order(self, ids: Sequence[str], model: str, *, now: float) -> tuple[str, ...]:
         """The profiles as given, those that rest moved last, soonest ready first. None is ever left out."""

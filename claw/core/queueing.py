@@ -112,7 +112,8 @@ _STOPS = frozenset(
         "stop action", "stop current action", "do not do that", "dont do that", "stop everything", "stop all",
         "detente", "deten", "para", "alto", "arrête", "arrete", "stopp", "anhalten", "aufhören", "hoer auf", "hör auf",
         "pare", "parar", "ferma", "fermati", "停止", "停", "停下", "暂停", "中止", "やめて", "止めて", "ストップ",
-        "중지", "멈춰", "그만", "стоп", "остановись", "останови", "остановить", "прекрати", "توقف", "قف", "रुको", "रुक जाओ", "dur",
+        "중지", "멈춰", "그만", "стоп", "остановись", "останови", "остановить", "прекрати", "توقف", "قف", "रुको",
+        "रुक जाओ", "dur",
     }
 )  # fmt: skip
 

@@ -1,9 +1,11 @@
 """Provider adapters over the official SDKs, made when first asked for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from claw import providers
 from claw.core.calls import Provider
+from claw.core.errors import FailureKind, ProviderError, ProviderFailure
 from claw.host.models import HostModels
 from claw.ports import Models
 
@@ -37,6 +39,17 @@ class SdkProviders:
                 facts=lambda model: self._models.get(provider, model),
             )
         return made
+
+    async def post(self, url: str, form: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+        """Send a form; status, headers and body. Raises `ProviderError` when nothing answers."""
+        import httpx2
+
+        try:
+            answer = await self._client().post(url, data=dict(form))
+        except httpx2.HTTPError as error:
+            kind = FailureKind.TIMEOUT if isinstance(error, httpx2.TimeoutException) else FailureKind.TRANSPORT
+            raise ProviderError(ProviderFailure(kind=kind, message=f"{type(error).__name__}: {error}")) from None
+        return answer.status_code, dict(answer.headers), answer.content
 
     async def close(self) -> None:
         if self._http is not None:

@@ -1,27 +1,30 @@
 """The agent: a session, a prompt, an answer. Everything it touches of the world comes in through `Ports`."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
 
 from claw.auth import Credential
 from claw.core.calls import CliBackend, SystemBlock
+from claw.core.commands import Outcome
 from claw.core.errors import ClawError
 from claw.core.events import TurnStarted
 from claw.core.messages import user
 from claw.core.policy import Rules
-from claw.core.state import Setup, State, Target
+from claw.core.state import Setup, State, Target, digest
+from claw.core.transcript import CustomEntry
 from claw.ports import Ports
 from claw.prompt import system
 from claw.runtime.call_cli import CliCalls
 from claw.runtime.call_provider import ProviderCalls
 from claw.runtime.config import AgentOptions, CliOptions, Config
 from claw.runtime.driver import Driver
-from claw.runtime.failover import Rests, candidates, targets
+from claw.runtime.failover import Choice, Rests, candidates, targets, used_profile
 from claw.runtime.lanes import Lanes
 from claw.runtime.result import RunResult
+from claw.runtime.tokens import Tokens
 from claw.runtime.watch import Watch
 from claw.sessions import Session, SessionStore
 from claw.tools import registry
@@ -54,6 +57,7 @@ class Agent:
         self._env = env or {}
         self._emit = emit
         self._rests = Rests(ports, home)
+        self._tokens = Tokens(ports, home)
         self._lanes = Lanes(config.queue.runs)
         self._active: dict[str, Driver] = {}
 
@@ -65,16 +69,18 @@ class Agent:
         model: str | None = None,
         *,
         agent: str = "main",
+        profile: str | None = None,
     ) -> RunResult:
         """Answer `prompt` in `session` (a new one if None, created if it does not exist).
 
         `workspace`: absolute path, by default that of the agent's configuration, of the session, or `HOME/workspace`;
-        `model`: `PROVIDER/MODEL`, by default the configured one. A failed run is a result with `failure`, no exception.
+        `model`: `PROVIDER/MODEL`, by default the configured one; `profile`: only this credential,
+        whatever happens. A failed run is a result with `failure`, no exception.
         Raises `ClawError` for what the user has to put right, another process in the same session included.
         """
         if not prompt.strip():
             raise ClawError("the prompt is empty")
-        return await self._run(prompt, session or self._ports.ids.session(), workspace, model, agent)
+        return await self._run(prompt, session or self._ports.ids.session(), workspace, model, agent, profile)
 
     async def compact(self, session: str, model: str | None = None, *, agent: str = "main") -> RunResult:
         """Condense a session now. On the CLI path it is the CLI that does it. Raises `ClawError` for a new session."""
@@ -100,7 +106,13 @@ class Agent:
             await close()
 
     async def _run(
-        self, prompt: str | None, session: str, workspace: str | None, model: str | None, agent: str
+        self,
+        prompt: str | None,
+        session: str,
+        workspace: str | None,
+        model: str | None,
+        agent: str,
+        profile: str | None = None,
     ) -> RunResult:
         options = self._config.agents.get(agent, AgentOptions())
         run = self._ports.ids.session()
@@ -110,11 +122,14 @@ class Agent:
             self._lanes.enter(session, waiting=lambda ahead: watch.emit("queued", {"ahead": ahead})),
             self._hold(session),
         ):
-            chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, self._rests.book)
-            if chosen[0].cli and self._config.settings.cli_tools != "native":
-                raise ClawError("settings.cli_tools: a CLI can only be run with its own tools so far; set `native`")
             now = self._ports.clock.now()
             opened = self.sessions.open(session, workspace=workspace or options.workspace or "", now=now)
+            used = used_profile(opened.path())
+            choice = Choice(keys=self._tokens.keys, book=self._rests.book, preferred=used, pinned=profile)
+            chosen, credentials = targets(self._ports, self._config, refs, self._backends, self._env, choice)
+            chosen = self._rests.ordered(chosen)
+            if chosen[0].cli and self._config.settings.cli_tools != "native":
+                raise ClawError("settings.cli_tools: a CLI can only be run with its own tools so far; set `native`")
             place = workspace or options.workspace or opened.header.cwd or f"{self._home}/workspace"
             tools = registry.load(options.tools if options.tools is not None else self._config.tools.allow)
             blocks = self._system(place, chosen[0], tools)
@@ -123,11 +138,28 @@ class Agent:
             try:
                 start = TurnStarted(run=run, prompt=None if prompt is None else user(prompt))
                 outcome = await driver.run(self._state(opened, chosen, place, blocks, tools), start)
+                self._note_profile(opened, outcome, credentials, used)
             finally:
                 del self._active[session]
         result = RunResult.of(session, outcome)
         watch.emit("run_end", {"stop": result.stop, "failure": msgspec.to_builtins(result.failure)})
         return result
+
+    def _note_profile(
+        self, session: Session, outcome: Outcome, keys: Mapping[tuple[str, str], Credential], used: Mapping[str, str]
+    ) -> None:
+        """Where a provider has several credentials the session remembers which one answered."""
+        answered = next((a for a in reversed(outcome.attempts) if a.kind is None and a.profile), None)
+        if answered is None or sum(provider == answered.provider for provider, _ in keys) < 2:
+            return
+        if used.get(answered.provider) != answered.profile:
+            path = session.path()
+            data = {"provider": answered.provider, "profile": answered.profile}
+            entry = CustomEntry(
+                id=digest(f"{path[-1].id}:profile", 4), parent_id=path[-1].id, custom_type="profile", data=data
+            )
+            with suppress(OSError):  # a full disk must not cost an answer that is there
+                session.append((entry,), now=self._ports.clock.now())
 
     @asynccontextmanager
     async def _hold(self, session: str) -> AsyncIterator[None]:
@@ -205,7 +237,7 @@ class Agent:
         return Driver(
             clock=ports.clock,
             session=session,
-            model=ProviderCalls(ports, self._config, credentials, self._env, self._rests, watch),
+            model=ProviderCalls(ports, self._config, credentials, self._env, self._rests, watch, self._tokens),
             cli=CliCalls(
                 ports,
                 self._config,

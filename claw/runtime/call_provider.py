@@ -13,6 +13,7 @@ from claw.core.stream import Fold, MessageEnd, StreamEvent
 from claw.ports import Ports
 from claw.runtime.config import Config
 from claw.runtime.failover import Rests, base_url
+from claw.runtime.tokens import Tokens
 from claw.runtime.watch import Watch
 
 LINGER_S = 1.0  # how long a finished answer's connection may take to end
@@ -29,6 +30,7 @@ class ProviderCalls:
         env: Mapping[str, str],
         rests: Rests,
         watch: Watch,
+        tokens: Tokens,
     ) -> None:
         self._ports = ports
         self._config = config
@@ -36,6 +38,7 @@ class ProviderCalls:
         self._env = env
         self._rests = rests
         self._watch = watch
+        self._tokens = tokens
         self._fold: Fold | None = None
 
     def partial(self) -> Message | None:
@@ -60,7 +63,8 @@ class ProviderCalls:
         if failure is None and not fold.done:
             failure = ProviderFailure(kind=FailureKind.TRUNCATED, message="the stream ended before the message did")
         if failure is None:
-            self._rests.succeeded(command, started=started)
+            several = sum(provider == command.provider for provider, _ in self._credentials) > 1
+            self._rests.succeeded(command, started=started, several=several)
             return ModelFinished(id=command.id, turn=fold.turn())
         self._rests.failed(command, failure)
         return ModelFailed(
@@ -74,10 +78,11 @@ class ProviderCalls:
     async def _events(self, command: CallModel) -> AsyncIterator[StreamEvent]:
         """The stream under two time-outs: until the first event, and between events."""
         credential = self._credentials[command.provider, command.profile]
+        key = await self._tokens.key(credential)
         options = self._config.providers.get(command.provider)
         kin = {"api": options.api} if options and options.api else {}
         provider = self._ports.providers.open(
-            command.provider, base_url=base_url(self._config, command.provider, self._env), key=credential.key, **kin
+            command.provider, base_url=base_url(self._config, command.provider, self._env), key=key, **kin
         )
         times = self._config.timeouts
         allowed, what = times.first_event_s, "no response"

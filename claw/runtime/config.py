@@ -87,6 +87,13 @@ class RetryOptions(_Table, frozen=True, kw_only=True):
     patience_s: float = 10.0  # a rate limit that asks for more than this moves to a spare profile at once
 
 
+class AuthOptions(_Table, frozen=True, kw_only=True):
+    """`spread`: among several credentials of a provider, `order` takes the first of the file that does not rest,
+    `round_robin` the one used longest ago. A session stays with the one that it has used, whose cache it reads."""
+
+    spread: Literal["order", "round_robin"] = "order"
+
+
 class QueueOptions(_Table, frozen=True, kw_only=True):
     """What happens to messages that find their session at work. `debounce_s`: the quiet moment before `collect` runs;
     `cap`: how many may wait (0: any number); `drop`: which go beyond that; `runs`: sessions at work at once."""
@@ -150,6 +157,7 @@ class Config(_Table, frozen=True, kw_only=True):
     providers: dict[str, ProviderOptions] = {}
     cli: dict[str, CliOptions] = {}
     compaction: CompactionOptions = CompactionOptions()
+    auth: AuthOptions = AuthOptions()
     queue: QueueOptions = QueueOptions()
     retry: RetryOptions = RetryOptions()
     timeouts: Timeouts = Timeouts()

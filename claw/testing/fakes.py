@@ -104,10 +104,18 @@ class ScriptedProviders:
     def __init__(self, providers: Provider | Mapping[str, Provider]) -> None:
         self._providers = providers
         self.opened: list[tuple[str, str | None, str]] = []
+        self.posts: list[tuple[int, Mapping[str, str], bytes]] = []
+        self.posted: list[tuple[str, dict[str, str]]] = []
 
     def open(self, provider: str, *, base_url: str | None, key: str, api: str | None = None) -> Provider:
         self.opened.append((provider, base_url, key))
         return self._providers[key] if isinstance(self._providers, Mapping) else self._providers
+
+    async def post(self, url: str, form: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+        """Answers with what `posts` holds, in order; after the last one 404."""
+        self.posted.append((url, dict(form)))
+        await asyncio.sleep(0.1)
+        return self.posts.pop(0) if self.posts else (404, {}, b"")
 
 
 class MemoryFiles:

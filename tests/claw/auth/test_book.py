@@ -2,7 +2,7 @@
 
 import pytest
 
-from claw.auth import Book, Credential, load, save
+from claw.auth import Book, Credential, cooldown, load, save
 from claw.core.errors import ClawError, FailureKind, ProviderFailure
 from claw.testing.fakes import MemoryFiles
 
@@ -37,7 +37,8 @@ def test_a_rate_limit_concerns_one_model_and_a_bad_account_all() -> None:
     ("kind", "rests"),
     [
         (K.RATE_LIMITED, [30, 60, 120]),
-        (K.AUTH, [600, 1_200, 2_400, 3_600, 3_600]),
+        (K.AUTH, [30, 60, 300, 300]),
+        (K.OVERLOADED, [30, 60, 300]),
         (K.BILLING, [5 * HOUR, 10 * HOUR, 20 * HOUR]),
     ],
 )
@@ -49,6 +50,12 @@ def test_rests_double_as_failures_repeat(kind: FailureKind, rests: list[float]) 
         now += rest + 1
 
 
+def test_a_revoked_key_rests_longer() -> None:
+    assert [cooldown(K.AUTH, n, revoked=True) for n in (1, 2, 3, 4, 9)] == [600, 1_200, 2_400, 3_600, 3_600]
+    book = Book().failed("a", "m", ProviderFailure(kind=K.AUTH, hopeless=True), now=NOW)
+    assert book.resting("a", "m", now=NOW) == NOW + 600
+
+
 def test_a_day_later_the_count_begins_anew() -> None:
     book = Book().failed("a", "m", failure(K.AUTH), now=NOW).failed("a", "m", failure(K.AUTH), now=NOW + 25 * HOUR)
     assert book.rests[0].count == 1
@@ -56,10 +63,10 @@ def test_a_day_later_the_count_begins_anew() -> None:
 
 def test_a_rest_that_runs_is_counted_up_but_not_made_longer() -> None:
     book = Book().failed("a", "m", failure(K.AUTH), now=NOW).failed("a", "m", failure(K.AUTH), now=NOW + 10)
-    assert (book.rests[0].until, book.rests[0].count) == (NOW + 600, 2)
+    assert (book.rests[0].until, book.rests[0].count) == (NOW + 30, 2)
 
 
-@pytest.mark.parametrize("kind", sorted(set(K) - {K.RATE_LIMITED, K.AUTH, K.BILLING}))
+@pytest.mark.parametrize("kind", sorted(set(K) - {K.RATE_LIMITED, K.OVERLOADED, K.AUTH, K.BILLING}))
 def test_what_is_no_fault_of_the_profile_leaves_it_ready(kind: FailureKind) -> None:
     assert Book().failed("a", "m", failure(kind), now=NOW) == Book()
 

@@ -435,3 +435,21 @@ def test_what_went_wrong_and_what_was_done_about_it_is_on_record() -> None:
     assert "as long as it was told" in made["why"]
     run(an_agent(provider, files=files).run("y", "s", "/w"))
     assert "decisions" not in str(provider.requests[-1].messages)
+
+
+def test_a_session_stays_with_the_profile_that_answered_it() -> None:
+    """The second prompt goes where the first one's prefix is cached, though the first profile is free again."""
+    files = MemoryFiles()
+    profiles = tuple(Profile(id=n, provider="anthropic", key=f"k-{n}") for n in ("a", "b"))
+    first = ScriptedProvider([msgspec.structs.replace(LIMITED, retry_after=60.0), "from a"])
+    second = ScriptedProvider(["one", "two", "three"])
+    agent = an_agent({"k-a": first, "k-b": second}, files=files, profiles=profiles)
+
+    async def story() -> list[str]:
+        replies = [(await agent.run("x", "s", "/w")).reply]
+        await asyncio.sleep(3_600)
+        replies.append((await agent.run("y", "s", "/w")).reply)
+        replies.append((await agent.run("z", "s", "/w", profile="a")).reply)
+        return replies
+
+    assert run(story()) == ["one", "two", "from a"]
