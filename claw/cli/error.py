@@ -1,4 +1,4 @@
-"""`claw error …`: what an error is, and what claw would do about it."""
+"""`claw error …`: what an error is, what claw would do about it, and which ones the simulators know."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -49,6 +49,65 @@ def explain(
     typer.echo(f"replay safe  {'yes' if found.replay_safe else 'no'}")
     typer.echo(f"action       {found.action}")
     typer.echo(f"why          {found.why}")
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str | None, typer.Option(help="only what is this: context_overflow, rate_limited …")] = None,
+    dialect: Annotated[str | None, typer.Option(help="only what comes on this API: anthropic, openai-chat …")] = None,
+    json: Annotated[bool, typer.Option("--json", help="print all fields of the entries")] = False,
+) -> None:
+    """The catalogue of provider errors that the simulators can answer with: name, status, what it is, what it looks
+    like."""
+    import msgspec
+
+    from simulators.errors import entries
+
+    found = [entry for entry in entries().values() if kind in (None, entry.kind) and dialect in (None, entry.dialect)]
+    if not found:
+        known = sorted(
+            {entry.kind for entry in entries().values()} if kind else {e.dialect for e in entries().values()}
+        )
+        _refuse(f"no entry fits; there are {', '.join(known)}")
+    if json:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    wide = max(len(entry.name) for entry in found)
+    for entry in found:
+        mistaken = f"  looks like {entry.looks_like}" if entry.looks_like else ""
+        typer.echo(f"{entry.name:<{wide}}  {entry.status}  {entry.kind:<17}{mistaken}".rstrip())
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="an entry of the catalogue: groq/tpm-413")],
+    json: Annotated[bool, typer.Option("--json", help="print the entry as an object")] = False,
+) -> None:
+    """One entry of the catalogue: status, headers and body as they are sent, what it is and what it looks like."""
+    from difflib import get_close_matches
+
+    import msgspec
+
+    from simulators.errors import entries
+
+    entry = entries().get(name)
+    if entry is None:
+        near = get_close_matches(name, entries(), n=1)
+        _refuse(f"no entry is named {name!r}{f'; did you mean {near[0]!r}?' if near else ''} (claw error list)")
+    if json:
+        typer.echo(msgspec.json.encode(entry).decode())
+        return
+    typer.echo(f"{entry.name}: {entry.kind}" + (f", looks like {entry.looks_like}" if entry.looks_like else ""))
+    if entry.note:
+        typer.echo(entry.note)
+    typer.echo(f"\nstatus {entry.status} ({entry.dialect})")
+    failure = entry.failure()
+    for header, value in failure.headers:
+        typer.echo(f"{header}: {value}")
+    typer.echo()
+    body = entry.body
+    text = body if isinstance(body, str) else msgspec.json.format(msgspec.json.encode(body)).decode() if body else ""
+    typer.echo(text or "(no body)")
 
 
 def _batch(lines: Iterable[bytes]) -> Iterator[str]:

@@ -269,6 +269,9 @@ class Work:
             self._describe()
         if self.call is not None and self.call.reserves:
             failure = msgspec.structs.replace(failure, details={"model": self.call.model, **failure.details})
+        if failure.events is not None and self.call is not None and self.call.stream:
+            headers = tuple(header for header in failure.headers if header[0] != SSE[0])
+            failure = msgspec.structs.replace(failure, body=failure.events, headers=(*headers, SSE))
         events = refusal(self.dialect, failure, self.stamp, self._headers(self.call))
         exchange.error = told(events, kind=failure.kind, retry_after=failure.retry_after)
         return SimulatedAnswer(events, exchange=exchange, end=self._end_refused)

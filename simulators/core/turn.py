@@ -127,6 +127,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     status: int | None = None  # None: as the dialect has it for this kind
     headers: Headers = ()
     body: bytes | None = None
+    events: bytes | None = None  # `body` as a stream, sent where one was asked for
     retry_after: float | None = None
     answered_by: str = "validation"
     details: Mapping[str, Any] = {}

@@ -1,8 +1,9 @@
 """The catalogue of provider error bodies: what refusals look like on the wire, and what each of them *is*.
 
 The entries stand in the JSON files beside this module, one a line: `name` (`groq/tpm-413`), `status`, `kind` (a
-FailureKind word: what the refusal means, whatever it looks like), `dialect` (the wire API on which it comes),
-`headers`, `body` (an object, a text, or null for none) and `note`. An account document names one with
+FailureKind word: what the refusal means, whatever it looks like), `looks_like` (what it is easily taken for: another
+kind, or an `answer`), `dialect` (the wire API on which it comes), `headers`, `body` (an object, a text, or null for
+none), `events` (the same as a stream, for what comes with status 200) and `note`. An account document names one with
 `{error: {like: NAME}}`.
 """
 
@@ -26,8 +27,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     status: int
     kind: str
     dialect: str
+    looks_like: str = ""
     headers: dict[str, str] = {}
     body: dict[str, Any] | list[Any] | str | None = None
+    events: str | None = None
     note: str = ""
 
     def failure(self) -> Failure:
@@ -40,6 +43,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             status=self.status,
             headers=tuple(headers.items()),
             body=_bytes(self.body),
+            events=None if self.events is None else self.events.encode(),
             answered_by=self.name,
         )
 

@@ -73,3 +73,26 @@ def test_batch_answers_a_line_for_a_line(tmp_path):
 )
 def test_bad_input_is_2_and_prints_nothing(args, stdin):
     assert explain(*args, stdin=stdin) == (2, "")
+
+
+class TestCatalogue:
+    def test_list_says_what_each_is_and_looks_like(self) -> None:
+        lines = CliRunner().invoke(app, ["list", "--kind", "rate_limited"]).stdout.splitlines()
+        (line,) = [line for line in lines if line.startswith("groq/tpm-413 ")]
+        assert line.split() == ["groq/tpm-413", "413", "rate_limited", "looks", "like", "context_overflow"]
+        assert not any(line.startswith("anthropic/overloaded") for line in lines)
+
+    def test_list_as_json_has_every_field(self) -> None:
+        found = {entry["name"]: entry for entry in json.loads(CliRunner().invoke(app, ["list", "--json"]).stdout)}
+        assert len(found) > 180
+        assert set(found["groq/tpm-413"]) >= {"status", "kind", "looks_like", "dialect", "headers", "body", "note"}
+
+    def test_show_prints_it_as_it_is_sent(self) -> None:
+        shown = CliRunner().invoke(app, ["show", "anthropic/input-tokens-per-minute"]).stdout
+        assert shown.startswith("anthropic/input-tokens-per-minute: rate_limited")
+        assert "status 429" in shown and "retry-after: 12" in shown and '"rate_limit_error"' in shown
+
+    def test_names_that_do_not_exist(self) -> None:
+        done = CliRunner().invoke(app, ["show", "groq/tpm-143"])
+        assert done.exit_code == 2 and "did you mean 'groq/tpm-413'?" in done.stderr
+        assert CliRunner().invoke(app, ["list", "--kind", "rate_limit"]).exit_code == 2
