@@ -59,7 +59,7 @@ def _namespace(tool: Mapping[str, Any]) -> Iterator[str]:
 
 
 def declaration(name: str, schema: Any, *, described: bool) -> str:
-    """A function as the model reads it: a line `//` (its text comes apart), `type read = (_: {path: string}) => any`."""
+    """A function as the model reads it: a line `//` (its text comes apart), `type read = (_: {path: string}) => any`"""
     lead = "// \n" if described else ""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not properties:

@@ -97,7 +97,7 @@ class Player:
 
     def play(self, exchange: Mapping[str, Any]) -> tuple[int, Any, list[dict[str, Any]]]:
         """Status, body and events of the simulator's answer."""
-        answer, recorded = answer_of(exchange)
+        answer, _ = answer_of(exchange)
         asked = exchange["request"]
         target = urlsplit(asked["uri"])
         body = json.dumps(asked["parsed_body"]) if asked.get("parsed_body") else asked.get("body") or ""
