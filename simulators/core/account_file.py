@@ -103,6 +103,7 @@ class Limits(_Table, frozen=True):
     """Rate limits; None is no limit. Requests and tokens a minute, open answers at once, USD in all."""
 
     rpm: Count | None = None
+    rpd: Count | None = None  # requests a day, which ends at midnight on the Pacific coast (Gemini)
     itpm: Count | None = None
     otpm: Count | None = None
     tpm: Count | None = None  # input and output together, reserved at admission (OpenAI)

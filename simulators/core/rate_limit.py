@@ -15,7 +15,9 @@ from simulators.core.turn import Failure
 
 _DUST = 1e-6  # what rounding leaves missing after exactly the wait that was told
 
-What = Literal["requests", "tokens", "input_tokens", "output_tokens", "concurrency", "spend"]
+_DAY, _DAY_BEGINS = 86_400, 8 * 3600  # seconds; after midnight UTC (Pacific standard time)
+
+What = Literal["requests", "requests_per_day", "tokens", "input_tokens", "output_tokens", "concurrency", "spend"]
 
 
 class LimitState(msgspec.Struct, frozen=True):
@@ -64,11 +66,12 @@ class RateLimits:
         self.input = Bucket(limits.itpm) if limits.itpm else None
         self.output = Bucket(limits.otpm) if limits.otpm else None
         self.tokens = Bucket(limits.tpm) if limits.tpm else None
+        self._today, self._day = 0, -1  # requests of a day, and which
         self.open = 0  # answers that have not been closed
         self._any = any(getattr(limits, name) is not None for name in limits.__struct_fields__)
 
     def admit(self, spent_usd: float, now: float) -> Failure | None:
-        """Before the request is read: requests a minute, answers open at once, money."""
+        """Before the request is read: money, answers open at once, requests a day and a minute."""
         if not self._any:
             return None
         limits = self.limits
@@ -76,11 +79,21 @@ class RateLimits:
             return _refusal("spend", limits.spend_usd, None)
         if limits.concurrency is not None and self.open >= limits.concurrency:
             return _refusal("concurrency", limits.concurrency, 1.0)
+        if limits.rpd is not None and self._requests_of(now) >= limits.rpd:
+            return _refusal("requests_per_day", limits.rpd, None)  # nobody tells how long a day is
         if self.requests:
             if wait := self.requests.wait(1, now):
                 return _refusal("requests", self.requests.limit, wait)
             self.requests.take(1, now)
+        self._today += 1
         return None
+
+    def _requests_of(self, now: float) -> int:
+        """How many requests the day has seen."""
+        day = int((now - _DAY_BEGINS) // _DAY)
+        if day != self._day:
+            self._today, self._day = 0, day
+        return self._today
 
     def admit_tokens(self, counted: int, now: float, *, reserved: bool = False) -> Failure | None:
         """When the prompt is counted: `counted` is input without cache reads. Takes it from the bucket.

@@ -166,16 +166,18 @@ def quota(failure: Failure, stamp: Stamp) -> tuple[str, list[Mapping[str, Any]]]
         },
         _HELP,
     ]
-    if failure.retry_after is not None:
-        message += f"\nPlease retry in {_exact(failure.retry_after, stamp)}s."
-        details.append({"@type": f"{_RPC}RetryInfo", "retryDelay": f"{int(failure.retry_after)}s"})
+    delay = failure.retry_after
+    if delay is None and which == "requests_per_day":
+        delay = 20 + _drawn(stamp) % 40  # as recorded: the hint knows nothing of days
+    if delay is not None:
+        message += f"\nPlease retry in {int(delay)}.{_drawn(stamp):09d}s."
+        details.append({"@type": f"{_RPC}RetryInfo", "retryDelay": f"{int(delay)}s"})
     return message, details
 
 
-def _exact(seconds: float, stamp: Stamp) -> str:
-    """A delay to the nanosecond, as the message tells it; the fraction is drawn once for a request."""
-    drawn = sum(ord(letter) * 97**place for place, letter in enumerate(stamp.request_id[:6])) % 10**9
-    return f"{int(seconds)}.{drawn:09d}"
+def _drawn(stamp: Stamp) -> int:
+    """Nanoseconds, drawn once for a request."""
+    return int.from_bytes(stamp.request_id[:6].encode(), "big") % 10**9
 
 
 def _overflow(failure: Failure, stamp: Stamp) -> str:

@@ -110,3 +110,14 @@ def test_without_limits_there_is_nothing_to_tell() -> None:
 def test_each_bucket_is_told_by_name(name: str) -> None:
     keys = {"requests": "rpm", "input_tokens": "itpm", "output_tokens": "otpm"}
     assert list(RateLimits(Limits(**{keys[name]: 9})).state(1000)) == [name]
+
+
+def test_a_days_requests_come_back_when_the_day_ends() -> None:
+    """At eight in the morning, UTC; a refusal says nothing of when, and counts for nothing."""
+    limits = RateLimits(Limits(rpd=2))
+    midnight = 1_767_225_600.0
+    assert [limits.admit(0, midnight + at) is None for at in (0, 1, 2, 8 * 3600 - 1)] == [True, True, False, False]
+    refusal = limits.admit(0, midnight + 3)
+    assert refusal is not None
+    assert (refusal.retry_after, refusal.details["limit"]) == (None, "requests_per_day")
+    assert [limits.admit(0, midnight + 8 * 3600 + at) is None for at in (0, 1, 2)] == [True, True, False]

@@ -92,6 +92,16 @@ class TestQuotas:
         assert len(message.rpartition(".")[0].rpartition(".")[2]) == len("386192716s")
         assert "retry-after" not in reply.headers
 
+    def test_requests_a_day(self) -> None:
+        """The hint speaks of seconds; the quota is back when the day ends at eight in the morning, UTC."""
+        simulator = account({"limits": {"rpd": 2}})
+        assert [generate(simulator, at=at).status for at in (0.0, 1.0, 2.0, 7200.0)] == [200, 200, 429, 429]
+        error = generate(simulator, at=8 * 3600 - 1).error
+        assert error["details"][0]["violations"][0]["quotaId"] == ("GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+        assert error["details"][-1]["retryDelay"].removesuffix("s").isdecimal()
+        assert "Please retry in " in error["message"]
+        assert generate(simulator, at=8 * 3600).status == 200
+
     def test_tokens_a_minute(self) -> None:
         reply = generate(account({"limits": {"itpm": 10}}), user("word " * 11))
         (violation,) = reply.error["details"][0]["violations"]
