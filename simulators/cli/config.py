@@ -7,6 +7,7 @@ import msgspec
 
 from simulators.cli.claude import versions as claude
 from simulators.cli.codex import versions as codex
+from simulators.cli.gemini import versions as gemini
 from simulators.core.document import Document, convert, load_yaml
 
 Kind = Literal[
@@ -17,8 +18,9 @@ Point = Literal["start", "init", "text", "tool", "result"]
 VERSIONS_OF: Mapping[str, tuple[str, ...]] = {
     "claude": tuple(claude.VERSIONS),
     "codex": tuple(codex.VERSIONS),
+    "gemini": tuple(gemini.VERSIONS),
 }
-DEFAULTS: Mapping[str, str] = {"claude": claude.DEFAULT, "codex": codex.DEFAULT}
+DEFAULTS: Mapping[str, str] = {"claude": claude.DEFAULT, "codex": codex.DEFAULT, "gemini": gemini.DEFAULT}
 
 
 class On(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

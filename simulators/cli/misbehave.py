@@ -8,11 +8,12 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
+from simulators.cli import lines
 from simulators.cli.effects import Die, Effect, Exit, IgnoreSigterm, Interrupted, Orphan, Program, ReadFile, Wait, Write
 
 _SIGNALS = {"HUP": 1, "INT": 2, "ABRT": 6, "KILL": 9, "SEGV": 11, "TERM": 15}
 _HUGE = 10_000_000  # characters, more than readers allow for a line
-_WRONG_SESSION = "00000000-0000-4000-8000-000000000000"
+_SESSIONS = ("/projects/", "/sessions/", "/chats/")  # below these each CLI keeps what was said
 Steps = Generator[Effect, Any, None]
 
 
@@ -86,7 +87,9 @@ def _bad(program: Program, ways: list[Misbehaviour]) -> Program:
             if held:
                 yield from _print(held + b"\n", ways)
             yield Exit(0) if kinds & {"error_exit_0", "empty_success"} else effect
-        elif isinstance(effect, ReadFile) and "lost_session" in kinds and "/projects/" in effect.path:
+        elif (
+            isinstance(effect, ReadFile) and "lost_session" in kinds and any(part in effect.path for part in _SESSIONS)
+        ):
             result = None
         else:
             result = yield effect
@@ -97,18 +100,8 @@ def _point(data: bytes) -> str | None:
     try:
         event = json.loads(data)
     except ValueError:
-        return "result"
-    if isinstance(event, list):
-        return "result"
-    kind = event.get("type")
-    if kind == "system":
-        return "init" if event.get("subtype") == "init" else None
-    if kind == "result":
-        return "result"
-    if kind == "assistant":
-        types = [block.get("type") for block in event.get("message", {}).get("content", [])]
-        return "tool" if "tool_use" in types else "text" if "text" in types else None
-    return None
+        return "result" if data.strip() else None
+    return lines.point(event)
 
 
 def _act(ways: Sequence[Misbehaviour], point: str) -> Steps:
@@ -166,29 +159,9 @@ def _rewritten(data: bytes, kinds: set[str]) -> bytes:
     return (json.dumps(event, separators=(",", ":"), ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _wrong_session(event: dict[str, Any]) -> dict[str, Any] | None:
-    return {**event, "session_id": _WRONG_SESSION} if "session_id" in event else event
-
-
-def _no_result(event: dict[str, Any]) -> dict[str, Any] | None:
-    return None if event.get("type") == "result" else event
-
-
-def _error(event: dict[str, Any]) -> dict[str, Any] | None:
-    if event.get("type") != "result" or event.get("is_error"):
-        return event
-    return {**event, "is_error": True, "result": "API Error: 500 Internal server error"}
-
-
-def _empty(event: dict[str, Any]) -> dict[str, Any] | None:
-    if event.get("type") == "result":
-        return {**event, "subtype": "success", "is_error": False, "result": ""}
-    return None if event.get("type") in ("assistant", "stream_event") else event
-
-
 _CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
-    "wrong_session": _wrong_session,
-    "no_result": _no_result,
-    "error_exit_0": _error,
-    "empty_success": _empty,
+    "wrong_session": lines.wrong_session,
+    "no_result": lines.no_result,
+    "error_exit_0": lines.error,
+    "empty_success": lines.empty,
 }

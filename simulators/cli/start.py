@@ -12,9 +12,10 @@ from simulators.cli.misbehave import Misbehaviour, misbehaving
 FAKES: Mapping[str, str] = {
     "claude": "simulators.cli.claude",
     "codex": "simulators.cli.codex",
+    "gemini": "simulators.cli.gemini",
 }
 # The variable that points each CLI at another server. codex has none: its config.toml says where the provider is.
-BASE_URLS: Mapping[str, str] = {"claude": "ANTHROPIC_BASE_URL"}
+BASE_URLS: Mapping[str, str] = {"claude": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
 # Without such a variable: the host that is never called. What goes there the fake answers itself.
 VENDORS: Mapping[str, str] = {"codex": "api.openai.com"}
 

@@ -17,12 +17,12 @@ from simulators.cli.codex.config import Config, ConfigError, load
 from simulators.cli.codex.flags import Options
 from simulators.cli.codex.main import fork_thread, make_run, new_thread
 from simulators.cli.codex.run import Run
-from simulators.cli.codex.settings import Settings
 from simulators.cli.codex.speech import Speech
 from simulators.cli.codex.turn import finish, run_turn, start_turn
 from simulators.cli.codex.versions import Version
 from simulators.cli.effects import Effect, Now, ReadStdin, Start, Write
 from simulators.cli.ids import SeededIds
+from simulators.cli.settings import Settings
 
 Steps = Generator[Effect, Any, Any]
 Message = dict[str, Any]

@@ -12,7 +12,6 @@ from simulators.cli.codex.models import lookup
 from simulators.cli.codex.output import ExecOutput, JsonOutput, PlainOutput
 from simulators.cli.codex.rollout import Item, Thread
 from simulators.cli.codex.run import Run
-from simulators.cli.codex.settings import Settings
 from simulators.cli.codex.texts import base_instructions
 from simulators.cli.codex.turn import run_turn, start_turn
 from simulators.cli.codex.versions import VERSIONS, Version
@@ -30,6 +29,7 @@ from simulators.cli.effects import (
     WriteFile,
 )
 from simulators.cli.ids import SeededIds
+from simulators.cli.settings import Settings
 
 Steps = Generator[Effect, Any, Any]
 

@@ -8,11 +8,11 @@ from simulators.cli.codex.config import Config
 from simulators.cli.codex.ids import uuid7
 from simulators.cli.codex.models import Model, lookup
 from simulators.cli.codex.rollout import Thread
-from simulators.cli.codex.settings import Settings
 from simulators.cli.codex.usage import NOTHING, Usage
 from simulators.cli.codex.versions import Version
 from simulators.cli.effects import Effect, Now, Start
 from simulators.cli.ids import SeededIds
+from simulators.cli.settings import Settings
 
 Tell = Generator[Effect, Any, Any]
 
