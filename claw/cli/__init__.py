@@ -17,6 +17,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fake": ("fake", "install the CLI fakes in a folder"),
     "agent": ("agent", "ask the agent one thing"),
     "error": ("error", "say what a provider's error is and what claw would do about it"),
+    "auth": ("auth", "list, keep, order and free credentials"),
+    "models": ("models", "list models: windows, prices, which can be asked"),
+    "doctor": ("doctor", "check that all the agent needs is there; show its prompt"),
     "sessions": ("sessions", "list and show sessions"),
 }
 

@@ -32,6 +32,9 @@ def agent(
     ] = False,
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="where the provider is, for this run")] = None,
     key: Annotated[str | None, typer.Option(metavar="KEY", help="its key, for this run")] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="ID", help="use this credential and no other; see `claw auth list`")
+    ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="instead of $CLAW_HOME/config.toml")] = None,
 ) -> None:
     """Ask the agent one thing. Exit: 0 answered, 1 the run failed, 2 bad input, 130 interrupted."""
@@ -55,6 +58,7 @@ def agent(
                 "session": session,
                 "workspace": str(workspace.absolute()) if workspace else None,
                 "model": model,
+                "profile": profile,
             },
         )
         _report(result, as_json=as_json or stream_json)

@@ -19,7 +19,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class ModelChoice(_Table, frozen=True, kw_only=True):
     """`primary` and `fallbacks` are `PROVIDER/MODEL`; a fallback is tried when the models before it cannot answer."""
 
-    primary: str = "anthropic/claude-sonnet-4-5"
+    primary: str = "anthropic/claude-sonnet-5"
     fallbacks: tuple[str, ...] = ()
 
 

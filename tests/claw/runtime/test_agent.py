@@ -47,7 +47,7 @@ def test_a_prompt_is_answered_and_the_result_has_every_key_of_the_contract() -> 
     result = run(agent.run("capital?", "s", "/w"))
     assert msgspec.json.decode(msgspec.json.encode(result)) == {
         "session": "s", "reply": "Berlin", "stop": "end_turn", "path": "embedded",
-        "model": "anthropic/claude-sonnet-4-5",
+        "model": "anthropic/claude-sonnet-5",
         "usage": {
             "input": 1, "cache_read": 85_000, "cache_write_5m": 500, "cache_write_1h": 0, "output": 4, "reasoning": 0,
             "context_tokens": 85_501, "context_window": 200_000, "context_percent": 43,
@@ -58,7 +58,7 @@ def test_a_prompt_is_answered_and_the_result_has_every_key_of_the_contract() -> 
         "cost_usd": 0.027438,
         "attempts": [
             {
-                "n": 1, "provider": "anthropic", "model": "claude-sonnet-4-5", "profile": None, "kind": None,
+                "n": 1, "provider": "anthropic", "model": "claude-sonnet-5", "profile": None, "kind": None,
                 "status": None, "waited_s": 0.0, "action": None,
             }
         ],
