@@ -15,7 +15,7 @@ from simulators.core.store import Desk, Served
 from simulators.core.turn import Failure, ModelCall, ModelInfo, ModelTurn, Operation, Refused, Stamp, Tokens
 from simulators.core.wire import Chunk, Headers, Request
 from simulators.dialects.anthropic import batches, catalogue, encode, failures, headers
-from simulators.dialects.anthropic.beta import BINDING_CONTROLS, check_beta, has_beta
+from simulators.dialects.anthropic.beta import BINDING_CONTROLS, CACHE_SCOPE, check_beta, has_beta
 from simulators.dialects.anthropic.context_edits import edit
 from simulators.dialects.anthropic.diagnostics import FINGERPRINTS, diagnose, fingerprint
 from simulators.dialects.anthropic.gates import Gates, gates
@@ -28,7 +28,7 @@ from simulators.dialects.anthropic.reading import Memo, decode_message, open_bod
 from simulators.dialects.anthropic.refusal import refuse
 from simulators.dialects.anthropic.render import declared_tools, settings
 from simulators.dialects.anthropic.rules import check_rules
-from simulators.dialects.anthropic.shape import check_count, check_message, check_shape
+from simulators.dialects.anthropic.shape import check_count, check_message, check_scopes, check_shape
 from simulators.dialects.anthropic.signature import check_signatures
 from simulators.dialects.anthropic.usage import usage
 
@@ -119,6 +119,8 @@ class Anthropic:
                 check_count(body["messages"])
 
         check_shape(body, check_messages, beta=beta, counting=counting, sampling=old_version)
+        if b'"scope"' in request.body and CACHE_SCOPE not in beta:
+            check_scopes(body)
         info = _resolve(body["model"], models)
         check_rules(body, known, info, can, counting=counting, old_version=old_version)
         call = _translate(body, known, request, operation, info, can)

@@ -12,6 +12,7 @@ _NAME = re.compile(r"[a-z0-9-]+-(\d{4}-\d{2}-\d{2}|\d{8})\Z")
 
 BINDING_CONTROLS = "thinking-binding-controls-2026-08-01"
 CONTEXT_MANAGEMENT = "context-management-2025-06-27"
+CACHE_SCOPE = "prompt-caching-scope-2026-01-05"  # Claude Code asks for it when it speaks to the vendor itself
 COMPACT_ON_THRESHOLD = "compact-2026-01-12"
 COMPACT_ON_DEMAND = "compact-2026-09-04"
 

@@ -41,10 +41,11 @@ def _called(value: Any, path: str) -> None:
 
 
 _ttl = literal("5m", "1h")
+_scope = literal("global", "organization")
 
 
 def cache_control(value: Any, path: str) -> None:
-    """null, or `{"type": "ephemeral", "ttl"?: "5m" | "1h"}`."""
+    """null, or `{"type": "ephemeral", "ttl"?: "5m" | "1h"}`; with a beta, of which `check_scopes` knows, `scope`."""
     if value is None:
         return
     mapping(value, path)
@@ -54,9 +55,26 @@ def cache_control(value: Any, path: str) -> None:
         refuse(f"{path}.type: Input should be 'ephemeral'")
     if value.get("ttl") is not None:
         _ttl(value["ttl"], f"{path}.ttl")
+    if value.get("scope") is not None:
+        _scope(value["scope"], f"{path}.ephemeral.scope")
     for name in value:
-        if name not in ("type", "ttl"):
+        if name not in ("type", "ttl", "scope"):
             refuse(f"{path}.ephemeral.{name}: Extra inputs are not permitted")
+
+
+def check_scopes(body: Mapping[str, Any]) -> None:
+    """Refuses a `scope` of cached blocks, where the beta that has it is not asked for. The body's shape is right."""
+    places: list[tuple[str, Any]] = [("", body)]
+    places += [(f"tools.{at}.custom.", tool) for at, tool in enumerate(body.get("tools") or ())]
+    system: Any = body.get("system")
+    places += [(f"system.{at}.text.", block) for at, block in enumerate(system if type(system) is list else ())]
+    for index, message in enumerate(body["messages"]):
+        content = message["content"]
+        for at, block in enumerate(content if type(content) is list else ()):
+            places.append((f"messages.{index}.content.{at}.{block['type']}.", block))
+    for path, holder in places:
+        if "scope" in (holder.get("cache_control") or {}):
+            refuse(f"{path}cache_control.ephemeral.scope: Extra inputs are not permitted")
 
 
 _MARK: Mapping[str, Check] = {"cache_control": cache_control}

@@ -118,3 +118,17 @@ def test_every_block_and_field_of_the_sdk_is_known() -> None:
             check_shape({"model": "m", "max_tokens": 1, "messages": [user("x")], field: None}, lambda: None, beta=True, counting=False, sampling=True)  # fmt: skip
         except Exception as error:
             assert "Extra inputs" not in str(error), field
+
+
+def test_a_scope_of_cached_blocks_needs_its_beta() -> None:
+    """Claude Code sends it to the vendor itself; behind other base URLs it does not."""
+    scoped = {"type": "ephemeral", "scope": "global"}
+    for place, fields in {
+        "system.0.text": {"system": [text("Be brief.", cache_control=scoped)]},
+        "tools.0.custom": {"tools": [tool("read", cache_control=scoped)]},
+        "messages.0.content.0.text": {"messages": [user([text("hi", cache_control=scoped)])]},
+    }.items():
+        asked = body(**fields) if "messages" not in fields else body(*fields["messages"])
+        said = f"{place}.cache_control.ephemeral.scope: Extra inputs are not permitted"
+        assert refusal_of(request(asked)) == said
+        assert refusal_of(request(asked, anthropic_beta="prompt-caching-scope-2026-01-05")) == "accepted"
