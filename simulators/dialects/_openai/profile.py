@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from pkgutil import get_data
 from typing import Any, Literal
 
 import msgspec
@@ -108,7 +109,7 @@ def profiles() -> Mapping[str, Profile]:
     found = {}
     for file in sorted(files(__package__).joinpath("profiles").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".json"):
-            profile = msgspec.json.decode(file.read_bytes(), type=Profile)
+            profile = msgspec.json.decode(get_data(__package__, f"profiles/{file.name}") or b"", type=Profile)
             found[profile.name] = profile
     return found
 
