@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("bench", "measure cache hits and cost, runtimes side by side"),
     "cache": ("cache", "explain where the prompt cache broke, and what it cost"),
     "verdict": ("verdict", "judge a saved journal"),
+    "cassette": ("cassette", "record, replay, check, scrub and import recorded traffic"),
     "sim": ("sim", "serve the simulated providers over HTTP"),
     "fake": ("fake", "install the CLI fakes in a folder"),
     "agent": ("agent", "ask the agent one thing"),

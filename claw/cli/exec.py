@@ -15,6 +15,13 @@ def exec_(
     script: Annotated[
         Path | None, typer.Option(metavar="FILE", help="account document: what the providers answer; none: a persona")
     ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="a cassette that answers; what it does not have is refused")
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="let the real providers answer; CMD keeps its own keys")] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="keep what was asked and answered as a cassette")
+    ] = None,
     fault: Annotated[
         list[str] | None, typer.Option(metavar="KIND@CALL[xTIMES]", help="a fault, such as rate_limited@2; repeatable")
     ] = None,
@@ -40,9 +47,20 @@ def exec_(
 
     if json not in (None, "-") and not Path(str(json)).absolute().parent.is_dir():
         _refuse(f"--json {json}: there is no folder {Path(str(json)).absolute().parent}")
+    if len(sources := [n for n, given in (("--script", script), ("--replay", replay), ("--live", live)) if given]) > 1:
+        _refuse(f"{' and '.join(sources)} exclude each other: one of them answers")
+    if live and (fault or proxy):
+        _refuse(f"--live does not go with {'--fault' if fault else '--proxy'}; record first, then use it with --replay")
+    if record and proxy:
+        _refuse("--record keeps what goes to base URLs, --proxy is for commands that have none")
     try:
         plan = None if expect is None else expectations.read_expectations(expect)
-        ran = lab.run(command, script=script, faults=fault or (), seed=seed, proxy=proxy)
+        if live:
+            ran = lab.run_live(command, record=record)
+        else:
+            ran = lab.run(
+                command, script=script, replay=replay, record=record, faults=fault or (), seed=seed, proxy=proxy
+            )
     except OSError as error:
         _refuse(f"{expect}: {error.strerror or error}")
     except (ClawError, DocumentError) as error:
@@ -55,14 +73,15 @@ def exec_(
     for one in held:
         typer.echo(f"expected {one.check}: {one.status}: {one.saw}", err=True)
     for problem in ran.problems:
-        typer.echo(f"script: {problem}", err=True)
+        typer.echo(f"{'cassette' if live or replay else 'script'}: {problem}", err=True)
     if not found.calls:
         typer.echo("the command made no call; does it read ANTHROPIC_BASE_URL, OPENAI_BASE_URL or such?", err=True)
     if github:
         for line in judgement.annotations(found):
             typer.echo(line, err=True)
     write(found.to_json(), json)
-    failed = found.bad or any(one.status != "pass" for one in held)
+    unmet = bool(ran.problems) and (live or replay is not None)  # a recording is to be used up, and to be whole
+    failed = unmet or found.bad or any(one.status != "pass" for one in held)
     raise typer.Exit(1 if failed else ran.exit)
 
 

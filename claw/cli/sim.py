@@ -22,6 +22,10 @@ def serve(
     host: Annotated[str, typer.Option(envvar="CLAW_SIM_HOST", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(envvar="CLAW_SIM_PORT", min=0, max=65535, help="0 takes a free one.")] = 0,
     script: Script = None,
+    cassette: Annotated[
+        Path | None,
+        typer.Option("--cassette", metavar="FILE", envvar="CLAW_SIM_CASSETTE", help="Recorded traffic that answers."),
+    ] = None,
     seed: Annotated[int, typer.Option(envvar="CLAW_SIM_SEED", help="Same seed, same bytes.")] = 0,
     strict_keys: Annotated[
         bool, typer.Option("--strict-keys", envvar="CLAW_SIM_STRICT_KEYS", help="Unknown keys get the vendor's 401.")
@@ -45,7 +49,7 @@ def serve(
 
     if not allow_remote and not is_loopback(host):
         _fail(f"{host} is not a loopback address: others could use and steer this server; say --allow-remote if meant")
-    simulator = _simulator(script, seed=seed, strict_keys=strict_keys)
+    simulator = _simulator(script, seed=seed, strict_keys=strict_keys, cassette=cassette)
     try:
         sock = bind(host, port)
     except OSError as error:
@@ -103,13 +107,21 @@ def env(
     sys.stdout.write(as_shell(values) if shell else as_lines(values))
 
 
-def _simulator(script: Path | None, *, seed: int, strict_keys: bool) -> Any:
+def _simulator(script: Path | None, *, seed: int, strict_keys: bool, cassette: Path | None = None) -> Any:
     from simulators import Simulator
-    from simulators.core.document import DocumentError, load_yaml
+    from simulators.core.document import Document, DocumentError, load_yaml
     from simulators.shells.serving import RealClock
 
     try:
         document = None if script is None else load_yaml(script.read_text("utf-8"), source=str(script))
+        if cassette is not None:
+            data = {} if document is None else document.data
+            if not isinstance(data, dict) or "accounts" in data:
+                _fail(f"--cassette {cassette} answers for one account: {script} must be the document of one")
+            data = {**data, "responder": "cassette", "cassette": str(cassette.absolute())}
+            document = Document(
+                data, source=str(script or "--cassette"), text=None if document is None else document.text
+            )
         return Simulator(seed=seed, clock=RealClock(), script=document, strict_keys=strict_keys)
     except OSError as error:
         _fail(f"{script}: {error.strerror or error}")

@@ -18,7 +18,9 @@ from typing import Any
 import msgspec
 
 from claw.core.errors import ClawError
+from claw.lab import live
 from claw.lab.judgement import Judgement, judge_all
+from claw.lab.live import DETOURS
 from simulators import Simulator
 from simulators.core.document import Document, load_yaml
 from simulators.shells.authority import AuthorityMissing
@@ -29,8 +31,6 @@ from simulators.shells.serving import RealClock, ServedOnThread
 from simulators.shells.simulator import parts
 
 KEY = "sk-claw-exec"  # the account of the command, unless the script names its accounts
-# Switches that would lead Claude Code past its base URL, to a cloud.
-DETOURS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 PASSED_ON = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH")
 FROM_TERMINAL = ("SIGINT", "SIGQUIT", "SIGWINCH", "SIGCONT")  # the terminal sends them to the child as well
 _FAULT = re.compile(r"([a-z0-9_]+)@(\d+)(?:x(\d+))?")
@@ -50,37 +50,47 @@ def run(
     command: Sequence[str],
     *,
     script: Path | None = None,
+    replay: Path | None = None,
+    record: Path | None = None,
     faults: Sequence[str] = (),
     seed: int = 0,
     proxy: bool = False,
 ) -> Ran:
     """Run `command` to its end; with `proxy` also behind an HTTPS proxy that answers as the vendors.
 
+    `replay` is a cassette that answers in place of a script, `record` one that is made of what passes.
     Raises `ClawError` or `DocumentError` before anything is started.
     """
-    document = _document(script, faults)
+    document = _document(script, faults, replay)
     simulator = Simulator(seed=seed, clock=RealClock(), script=document)
     named = simulator.engine.keys()
+    key = named[0] if named else KEY
+    if replay is not None:
+        simulator.account(key)  # what nobody asks for is told, though nobody asks
     try:
         tunnels = Proxy() if proxy else None
     except AuthorityMissing as error:
         raise ClawError(str(error)) from None
     with ServedOnThread(Listener(simulator.app(), proxy=tunnels)) as served:
-        env = environment(os.environ, served.url, named[0] if named else KEY)
-        if tunnels is not None:
-            env |= proxy_variables(served.url, str(tunnels.authority.path))
-        code = _child(command, env)
+        with live.before(served.url, record) as url:
+            env = environment(os.environ, url, key)
+            if tunnels is not None:
+                env |= proxy_variables(served.url, str(tunnels.authority.path))
+            code = _child(command, env)
         exchanges, problems = served.call(lambda: _gather(simulator))
+    return Ran(exit=code, judgement=judge_all(exchanges, exit=code), exchanges=exchanges, problems=problems)
+
+
+def run_live(command: Sequence[str], *, record: Path | None = None) -> Ran:
+    """Run `command` before a proxy to the real providers; `record` keeps what passed. Raises `ClawError`."""
+    code, exchanges, problems = live.run(lambda env: _child(command, env), record=record)
     return Ran(exit=code, judgement=judge_all(exchanges, exit=code), exchanges=exchanges, problems=problems)
 
 
 def environment(env: Mapping[str, str], url: str, key: str) -> dict[str, str]:
     """The child's: ours, with every variable that leads to a provider leading here, and none leading past it."""
     made = {name: value for name, value in env.items() if name not in RIVALS and name not in DETOURS}
-    made |= variables(url, key)
-    for name in ("NO_PROXY", "no_proxy"):  # a proxy of the user's must not get what is meant for this machine
-        made[name] = ",".join(filter(None, [made.get(name), "127.0.0.1", "localhost"]))
-    return made
+    return live.past_proxies(made | variables(url, key))
 
 
 def parse_fault(text: str) -> dict[str, Any]:
@@ -99,9 +109,12 @@ def parse_fault(text: str) -> dict[str, Any]:
     return {"kind": kind, "on": {"call": call, "times": times}}
 
 
-def _document(script: Path | None, faults: Sequence[str]) -> Document | None:
-    """The script with the faults of the command line added to each of its accounts."""
+def _document(script: Path | None, faults: Sequence[str], replay: Path | None = None) -> Document | None:
+    """The script, or a cassette, with the faults of the command line added to each of its accounts."""
     more = [parse_fault(text) for text in faults]
+    if replay is not None:
+        data = {"responder": "cassette", "cassette": str(replay.absolute()), "faults": more}
+        return Document(data, source="--replay")
     if script is None:
         return Document({"responder": "persona", "faults": more}, source="--fault") if more else None
     try:

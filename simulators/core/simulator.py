@@ -101,13 +101,19 @@ class Engine:
         Raises `DocumentError`, and then nothing has changed.
         """
         if isinstance(document, AccountDocument):
-            self._default = document
+            self._fall_back_on(document)
             return
         for name, parsed in self.parse(document).items():
             if name is None:
-                self._default = parsed
+                self._fall_back_on(parsed)
             else:
                 self.account(name).load(parsed)
+
+    def _fall_back_on(self, document: AccountDocument) -> None:
+        """What unknown keys get; a cassette that cannot be read is told now, and not by the first request."""
+        if document.responder == "cassette":
+            self.parts.make_responder(document)
+        self._default = document
 
     def parse(self, document: Document | Mapping[str, Any] | str | bytes) -> dict[str | None, AccountDocument]:
         """Every account of a document, checked and not loaded."""
