@@ -142,10 +142,6 @@ def test_every_recorded_request_is_answered_as_the_provider_did(capsys: pytest.C
                 unused.discard((place, plain))
                 if (place, plain) not in EXEMPT:
                     lacking.append(f"{place}: {plain}")
-            if len(real) > 1:
-                assert set(keys(real[-1])) - set(keys(ours[-1])) <= set(keys({"usageMetadata": {"x": 1}})) | {
-                    key for key in keys(real[-1]) if "groundingMetadata" in key or "toolUse" in key or "Details" in key
-                }, place
     with capsys.disabled():
         print(f" [{taken} accepted, {refused} refused, {looked} keys judged, {len(EXEMPT)} exempt]", end="")
     assert wrong == []
@@ -180,9 +176,10 @@ def test_half_of_the_recorded_prompts_are_counted_within_five_percent(capsys: py
     for _, call, real in prompts():
         count = sum(counter.prompt(call.blocks, models[call.model]))
         off[bool(call.tools)].append(abs(count / real - 1))
-    both = sorted(off[True] + off[False])
+    both, tools = sorted(off[True] + off[False]), sorted(off[True])
+    middle, middle_of_tools = both[len(both) // 2], tools[len(tools) // 2]
     with capsys.disabled():
-        print(f" [{len(both)} prompts, {len(off[True])} with tools: median {both[len(both) // 2]:.1%} off]", end="")
-    assert len(off[True]) > 20
-    assert both[len(both) // 2] <= 0.05
-    assert sorted(off[True])[len(off[True]) // 2] <= 0.08
+        print(f" [{len(both)} prompts: median {middle:.1%} off; {len(tools)} with tools: {middle_of_tools:.1%}]", end="")
+    assert len(tools) > 20
+    assert middle <= 0.05
+    assert middle_of_tools <= 0.08
