@@ -179,7 +179,9 @@ def test_half_of_the_recorded_prompts_are_counted_within_five_percent(capsys: py
     both, tools = sorted(off[True] + off[False]), sorted(off[True])
     middle, middle_of_tools = both[len(both) // 2], tools[len(tools) // 2]
     with capsys.disabled():
-        print(f" [{len(both)} prompts: median {middle:.1%} off; {len(tools)} with tools: {middle_of_tools:.1%}]", end="")
+        print(
+            f" [{len(both)} prompts: median {middle:.1%} off; {len(tools)} with tools: {middle_of_tools:.1%}]", end=""
+        )
     assert len(tools) > 20
     assert middle <= 0.05
     assert middle_of_tools <= 0.08
