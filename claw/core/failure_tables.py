@@ -30,7 +30,7 @@ STRONG_CODES: tuple[tuple[Kind, str], ...] = (
         "rate_limit_error rate_limit rate_limited rate_limit_exceeded rate_limit_reached rate_limit_reached_error "
         "too_many_requests too_many_tokens_error token_quota_exceeded throttlingexception throttling "
         "throttling_exception servicequotaexceededexception resource_exhausted model_cooldown ramp_limit_exceeded "
-        "enforced_spend_limit_reached 1302 1303 1305 1305",
+        "enforced_spend_limit_reached 1302 1303",
     ),
     (Kind.MODEL_NOT_FOUND, "model_not_found model_not_available deploymentnotfound invalid_model 1211"),
     (Kind.AUTH, "invalid_api_key api_key_invalid unauthenticated invalid_authentication account_deactivated"),
