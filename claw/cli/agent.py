@@ -118,13 +118,18 @@ def _print_line(event: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def printed(reply: str) -> str:
+    """A reply as it is shown: without blank lines around it."""
+    return reply.strip("\n")
+
+
 def _report(result: "RunResult", *, as_json: bool) -> None:
     import msgspec
 
     if as_json:
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
         return
-    if result.reply:
-        sys.stdout.write(result.reply.rstrip("\n") + "\n")
+    if text := printed(result.reply):
+        sys.stdout.write(text + "\n")
     if result.failure:
         sys.stderr.write(f"{COMMAND}: {result.failure.kind}: {result.failure.message}\n")

@@ -117,9 +117,25 @@ def compact_cli(out: Step) -> bool:
 def _start_cli(out: Step, prompt: str, session: str, resume: bool) -> None:
     id = out.id()
     at = out.state.at
-    command = CallCli(id=id, backend=at.provider, model=at.model, prompt=prompt, session=session, resume=resume)
+    command = CallCli(
+        id=id,
+        backend=at.provider,
+        model=at.model,
+        prompt=prompt,
+        session=session,
+        resume=resume,
+        spent=_spent(out.state, session) if resume else None,
+    )
     out.commands.append(command)
     out.set(phase="asking", awaited=id)
+
+
+def _spent(state: State, session: str) -> Usage | None:
+    """What a CLI had counted in its session by the end of its last run."""
+    for entry in reversed(state.history):
+        if isinstance(entry, CustomEntry) and entry.custom_type == "cli_usage" and entry.data.get("session") == session:
+            return msgspec.convert(entry.data["usage"], Usage)
+    return None
 
 
 def bind(out: Step, session: str | None) -> None:

@@ -56,7 +56,10 @@ class Provider(Protocol):
 
 
 class CliRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a CLI: `cli_session` is the id to resume, or the fresh id to use when `resume` is false."""
+    """One run of a CLI: `cli_session` is the id to resume, or the fresh id to use when `resume` is false.
+
+    `spent` is what the session had used by the end of its last run, for a CLI that counts on from there; None: unknown.
+    """
 
     prompt: str
     system: str  # the whole system prompt; the back end decides by `prompt_when` whether argv carries it
@@ -69,6 +72,7 @@ class CliRun(msgspec.Struct, frozen=True, kw_only=True):
     tools: Literal["native", "claw", "hybrid"] = "native"
     mcp_config: str | None = None  # path
     context_window: int | None = None
+    spent: Usage | None = None
 
 
 class CliCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,10 +91,11 @@ class CliSession(msgspec.Struct, frozen=True):
 
 
 class CliUsage(msgspec.Struct, frozen=True):
-    """Usage of one main-thread call of the CLI's own loop (`last_call`), or the sum it reported at the end."""
+    """Usage of one main-thread call of the CLI's own loop (`last_call`), or the sum it reported at the end: of this run,
+    or (`session_total`) of all runs of its session."""
 
     usage: Usage
-    scope: Literal["last_call", "run_total"]
+    scope: Literal["last_call", "run_total", "session_total"]
     cost_usd: float | None = None
     context_window: int | None = None
 

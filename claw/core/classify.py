@@ -221,6 +221,8 @@ def _code(rows: tuple[tuple[Kind, str], ...], codes: tuple[str, ...]) -> Kind | 
 def _kind(provider: str, status: int | None, answer: Answer, in_stream: bool) -> Kind:
     if answer.html:
         return _html(status)
+    if (status is None or status < 300) and _full_window(answer.tree):
+        return Kind.CONTEXT_OVERFLOW
     for kind, pattern in tables.FALSE_FRIENDS:
         if _has(pattern, answer.text):
             return kind
@@ -235,6 +237,16 @@ def _kind(provider: str, status: int | None, answer: Answer, in_stream: bool) ->
     if strong is not None and strong is not Kind.RATE_LIMITED:
         return strong
     return _by_text(status, answer.text, strong) or strong or _by_rest(status, answer, in_stream)
+
+
+def _full_window(tree: Any) -> bool:
+    """A Chat Completions answer that shows that its prompt did not fit: it says so, or it was cut before a word."""
+    choices = tree.get("choices") if isinstance(tree, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    reason = first.get("finish_reason") if isinstance(first, dict) else None
+    usage = tree.get("usage") if isinstance(tree, dict) else None
+    silent = isinstance(usage, dict) and usage.get("completion_tokens") == 0
+    return reason == "model_context_window_exceeded" or (reason == "length" and silent)
 
 
 def _html(status: int | None) -> Kind:

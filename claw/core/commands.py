@@ -27,7 +27,8 @@ class CallModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallCli(msgspec.Struct, frozen=True, kw_only=True):
-    """Run a CLI. `session` is the CLI's own; `resume` false makes it fresh. `prompt` may carry a reseed."""
+    """Run a CLI. `session` is the CLI's own; `resume` false makes it fresh. `prompt` may carry a reseed. `spent` is what
+    the CLI had counted in that session by the end of its last run."""
 
     id: str
     backend: str
@@ -35,6 +36,7 @@ class CallCli(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     session: str
     resume: bool
+    spent: Usage | None = None
 
 
 class RunTool(msgspec.Struct, frozen=True, kw_only=True):

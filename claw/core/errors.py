@@ -1,5 +1,6 @@
 """Why a model call failed. Told once, at the edge (an adapter or a CLI back end); nobody matches text after that."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -27,6 +28,26 @@ class FailureKind(StrEnum):
     SESSION_EXPIRED = "session_expired"
     EMPTY_RESPONSE = "empty_response"
     REFUSED = "refused"
+
+
+HTTP_STATUS: Mapping[FailureKind, int] = {
+    FailureKind.RATE_LIMITED: 429,
+    FailureKind.OVERLOADED: 503,
+    FailureKind.SERVER_ERROR: 502,
+    FailureKind.CONTEXT_OVERFLOW: 413,
+    FailureKind.OUTPUT_BUDGET: 400,
+    FailureKind.AUTH: 401,
+    FailureKind.BILLING: 402,
+    FailureKind.TIMEOUT: 408,
+    FailureKind.TRUNCATED: 502,
+    FailureKind.TRANSPORT: 502,
+    FailureKind.BAD_REQUEST: 400,
+    FailureKind.POISONED_HISTORY: 400,
+    FailureKind.MODEL_NOT_FOUND: 404,
+    FailureKind.SESSION_EXPIRED: 410,
+    FailureKind.EMPTY_RESPONSE: 502,
+    FailureKind.REFUSED: 403,
+}  # what a failure is when it is passed on over HTTP
 
 
 class ProviderFailure(msgspec.Struct, frozen=True, kw_only=True):

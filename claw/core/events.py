@@ -24,7 +24,8 @@ class TurnStarted(msgspec.Struct, frozen=True, kw_only=True):
 class CliReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of a CLI's own loop while it answered.
 
-    `usage` is the last main call's (None if no call was seen, or since a compaction), `total` the sum over the run.
+    `usage` is the last main call's (None if no call was seen, or since a compaction), `total` the sum over the run,
+    `session_total` that over all runs of the CLI's session, where the CLI counts so.
     """
 
     session: str | None = None
@@ -34,6 +35,7 @@ class CliReport(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     tools: tuple[ToolUse, ...] = ()
     compactions: int = 0
+    session_total: Usage | None = None
 
 
 class ModelFinished(msgspec.Struct, frozen=True, kw_only=True):

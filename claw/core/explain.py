@@ -36,7 +36,10 @@ def explain(
     `status` None or a 2xx: the failure came inside a stream or from a process; `body`: text, bytes or decoded JSON;
     `now` (Unix seconds) turns a date in `retry-after` into seconds. Never raises.
     """
-    failure = classify(provider, status, headers, body, in_stream=status is None or status < 300, now=now)
+    # What a stream tells in its own form may pass; words of a process that nobody knows are no reason to repeat it.
+    told = status is not None or not isinstance(body, str | bytes)
+    in_stream = told and (status is None or status < 300)
+    failure = classify(provider, status, headers, body, in_stream=in_stream, now=now)
     decision = decide(failure, _alone(provider, failure), rules or Rules())
     return Explanation(
         kind=failure.kind,

@@ -116,6 +116,9 @@ def _book_cli(out: Step, cli: CliReport | None) -> None:
         asking.bind(out, cli.session)
     elif not cli.session and not state.resumed:
         asking.bind(out, None)  # it never began; nothing is there to be resumed
+    if cli.session and cli.session_total is not None:
+        used = {"session": cli.session, "usage": msgspec.to_builtins(cli.session_total)}
+        out.persist(CustomEntry(id=out.entry_id(), parent_id=out.state.leaf, custom_type="cli_usage", data=used))
     if cli.compactions:
         data = {"backend": state.at.provider, "count": cli.compactions}
         out.persist(CustomEntry(id=out.entry_id(), parent_id=out.state.leaf, custom_type="cli_compaction", data=data))

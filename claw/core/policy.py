@@ -11,6 +11,7 @@ import msgspec
 from claw.core.calls import Thinking
 from claw.core.commands import Action
 from claw.core.errors import FailureKind, ProviderFailure
+from claw.core.refused_image import refused_image
 
 USEFUL_OUTPUT = 1_024  # tokens; an answer with less room than this is not worth asking for
 
@@ -88,6 +89,12 @@ def decide(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision:
 
 def _give_up(why: str) -> Decision:
     return Decision(action="give_up", why=why)
+
+
+def loop_limit(profiles: int) -> int:
+    """How many failures of any kind a run takes before it gives up, whatever remedies are left: a circuit breaker over
+    all loops of recovery (OpenClaw's figure, which grows with the credentials there are to try)."""
+    return min(max(24 + 8 * max(1, profiles), 32), 160)
 
 
 def backoff(in_row: int, draw: float, rules: Rules) -> float:
@@ -191,7 +198,9 @@ def _lower(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision |
 def _repair(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:
     if now.cli or now.summary or now.repaired:
         return None
-    return Decision(action="repair", why="the history is refused; sent once more without thinking and images")
+    image = refused_image(failure.message)
+    refused = str(image) if image else "the history is refused"
+    return Decision(action="repair", why=f"{refused}; sent once more without thinking and images")
 
 
 def _reseed(failure: ProviderFailure, now: Situation, rules: Rules) -> Decision | None:

@@ -8,7 +8,7 @@ import msgspec
 from claw.core import asking, compaction, ending, mending
 from claw.core.commands import Failure, Sleep
 from claw.core.errors import FailureKind, ProviderFailure
-from claw.core.policy import Decision, Situation, decide
+from claw.core.policy import Decision, Situation, decide, loop_limit
 from claw.core.state import Compacting, State, Step, Target, Trigger, draw
 from claw.core.stream import ModelTurn
 from claw.core.transcript import CustomEntry, Entry, live, summary_message
@@ -61,6 +61,9 @@ def failed(out: Step, failure: ProviderFailure, delivered: bool) -> None:
     learn_limits(out, failure)
     state = out.state
     decision = decide(failure, situation(state, delivered), state.setup.rules)
+    most = loop_limit(sum(len(target.profiles) for target in state.setup.targets))
+    if sum(attempt.kind is not None for attempt in state.attempts) >= most:
+        decision = Decision(action="give_up", why=f"{most} calls of this run have failed; it ends here")
     if delivered and decision.action != "give_up":
         out.note_attempt(failure, action=decision.action, waited_s=decision.wait_s, why=decision.why, retracted=True)
     else:

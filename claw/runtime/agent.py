@@ -117,7 +117,7 @@ class Agent:
         options = self._config.agents.get(agent, AgentOptions())
         run = self._ports.ids.session()
         watch = Watch(self._ports.clock, run, self._emit)
-        refs = candidates(self._config, model or options.model)
+        refs = candidates(self._config, model or options.model, options.fallbacks)
         async with (
             self._lanes.enter(session, waiting=lambda ahead: watch.emit("queued", {"ahead": ahead})),
             self._hold(session),

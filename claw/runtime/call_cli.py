@@ -72,6 +72,7 @@ class CliCalls:
             prompt_when=settings.cli_system_prompt_when,
             tools=settings.cli_tools,
             context_window=options.context_window,
+            spent=command.spent,
         )
         start = _with_options(backend.command(run), options)
         seen = self._seen = Seen(self._watch, sums=settings.usage_from == "result")
@@ -171,6 +172,7 @@ class Seen:
         self._last: Usage | None = None
         self._calls = Usage()
         self._total: Usage | None = None
+        self._session_total: Usage | None = None
         self._cost: float | None = None
         self._window: int | None = None
         self._open: dict[str, CliTool] = {}
@@ -217,6 +219,8 @@ class Seen:
         if event.scope == "last_call":
             self._last = event.usage
             self._calls += event.usage
+        elif event.scope == "session_total":
+            self._session_total = event.usage
         else:
             self._total = event.usage
             self._cost = event.cost_usd
@@ -256,6 +260,7 @@ class Seen:
             window=self._window,
             tools=(*self._tools, *left),
             compactions=self._compactions,
+            session_total=self._session_total,
         )
 
     def told(self, id: str, failure: ProviderFailure | None, *, model: str) -> ModelFinished | ModelFailed:

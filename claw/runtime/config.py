@@ -119,8 +119,11 @@ class ToolOptions(_Table, frozen=True, kw_only=True):
 
 
 class AgentOptions(_Table, frozen=True, kw_only=True):
+    """One agent; what is left out is as everywhere. `fallbacks` are its own: none of the configured ones then."""
+
     workspace: str | None = None
     model: str | None = None
+    fallbacks: tuple[str, ...] | None = None
     tools: tuple[str, ...] | None = None
 
 

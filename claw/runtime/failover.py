@@ -98,15 +98,19 @@ def split(ref: str) -> tuple[str, str]:
     return provider, model
 
 
-def candidates(config: Config, asked: str | None) -> tuple[str, ...]:
-    """The model asked for (else the primary), then the fallbacks behind it, each once.
+def candidates(config: Config, asked: str | None, fallbacks: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The model asked for (else the primary), then the fallbacks behind it, and the primary last; each once.
 
-    A model that is not in the configured chain has no fallbacks: who asks for it by name wants that one.
+    `fallbacks` go in the place of the configured ones, without the primary. A model that is not in the configured chain
+    has no fallbacks: who asks for it by name wants that one.
     """
-    chain = list(dict.fromkeys((config.model.primary, *config.model.fallbacks)))
+    primary = config.model.primary
+    if fallbacks is not None:
+        return tuple(dict.fromkeys((asked or primary, *fallbacks)))
+    chain = list(dict.fromkeys((primary, *config.model.fallbacks)))
     if asked is None:
         return tuple(chain)
-    return tuple(chain[chain.index(asked) :]) if asked in chain else (asked,)
+    return tuple(dict.fromkeys((*chain[chain.index(asked) :], primary))) if asked in chain else (asked,)
 
 
 def credentials(

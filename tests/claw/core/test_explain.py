@@ -24,7 +24,11 @@ ACTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", catalogue.entries())
+# Answers in form; that their prompt did not fit only shows by the model's window, which the run knows.
+BY_WINDOW = {"ollama/silent-truncation", "zai/silent-overflow"}
+
+
+@pytest.mark.parametrize("name", sorted(catalogue.entries().keys() - BY_WINDOW))
 def test_every_entry_of_the_catalogue_leads_to_an_action_of_its_kind(name):
     entry = catalogue.entries()[name]
     found = explain(name.partition("/")[0], entry.status, entry.headers, entry.body)

@@ -17,7 +17,9 @@ CHAIN = Config(model=ModelChoice(primary="a/1", fallbacks=("b/2", "c/3", "a/1"))
 
 def test_the_chain_begins_with_the_model_asked_for() -> None:
     assert candidates(CHAIN, None) == ("a/1", "b/2", "c/3")
-    assert candidates(CHAIN, "b/2") == ("b/2", "c/3")
+    assert candidates(CHAIN, "b/2") == ("b/2", "c/3", "a/1")
+    assert candidates(CHAIN, None, ("c/3",)) == ("a/1", "c/3")
+    assert candidates(CHAIN, "b/2", ()) == ("b/2",)
 
 
 def test_a_model_asked_for_by_name_and_not_in_the_chain_is_the_only_one() -> None:
