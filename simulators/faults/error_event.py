@@ -1,5 +1,6 @@
 """A stream that began with 200 fails in the middle, and says so in the vendor's way."""
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -11,6 +12,7 @@ from simulators.faults._events import before_last, in_pieces, numbered, split_he
 
 KIND = "error_event"
 PHASE: Phase = "wire"
+_NUMBER = re.compile(rb'"sequence_number": ?(\d+)')
 
 
 class Params(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -28,13 +30,19 @@ def frames(params: Params, events: Iterator[WireEvent], context: FaultContext) -
     if head is None or not in_pieces(context):
         yield from events
         return
-    said = 0
+    said, last = 0, b""
     for number, event in numbered(before_last(events)):
         if number > params.after_events:
             break
-        said = number
+        said, last = number, event.data if isinstance(event, Chunk) else last
         yield event
     error = context.dialect.error_event(Failure(kind=params.error, message=params.message), context.stamp)
     if context.call.framing == "array" and not said:
         error = Chunk(b"[" + error.data.lstrip(b",\r\n"), error.event)  # the first of the array
-    yield error
+    yield Chunk(_continued(error.data, last), error.event)
+
+
+def _continued(data: bytes, last: bytes) -> bytes:
+    """The event with the number after that of the last one, where events are numbered."""
+    found = _NUMBER.search(last)
+    return data if found is None else _NUMBER.sub(b'"sequence_number":%d' % (int(found[1]) + 1), data)

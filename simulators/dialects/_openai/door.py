@@ -1,5 +1,6 @@
 """Who speaks on a path, whose key a request carries, and the body that it brings."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ _BAD_JSON = (
     "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON. If you have trouble "
     "figuring out how to fix this, please contact us through our help center at help.openai.com.)"
 )
+_VERB = re.compile(r":[a-z]+[A-Z]\w*$")  # `…:generateContent`: another vendor's
+_RIVALS = ("anthropic-version", "x-api-key", "x-goog-api-key")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -44,7 +47,7 @@ class Door:
 
     def models_operation(self, request: Request, path: str) -> Operation | None:
         """`/v1/models…`, unless another vendor's header or path says that it is that one's."""
-        if ":" in path or any(request.header(name) for name in ("anthropic-version", "x-api-key", "x-goog-api-key")):
+        if _VERB.search(path) or any(request.header(name) for name in _RIVALS):
             return None
         if any(name == "key" for name, _ in request.query):
             return None
@@ -56,6 +59,7 @@ class Door:
         """A list of models, or one."""
         name = path.rstrip("/").removeprefix("/v1/models").removeprefix("/")
         if request.method == "DELETE" and name:
+            resolve(name, models, self.speaker(request.path)[0])
             refuse("You have insufficient permissions for this operation.", kind="permission")
         if request.method != "GET":
             raise Refused(Failure(kind="method_not_allowed", details={"method": request.method, "path": request.path}))

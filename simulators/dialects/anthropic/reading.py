@@ -18,6 +18,7 @@ _raw_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode = msgspec.json.Decoder().decode
 _GENERATION = 32 * 1024 * 1024  # bytes of messages
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
 Key = tuple[int, int, bytes]  # position, edge to which images are scaled, bytes
@@ -65,9 +66,7 @@ def open_body(data: bytes) -> tuple[Any, list[bytes] | None]:
         except msgspec.ValidationError:
             return {**body, "messages": _decode(messages)}, None
         return {**body, "messages": None}, raw
-    except msgspec.ValidationError:
-        return _decode(data), None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # no object, or no JSON at all
         return _refuse_syntax(data), None
 
 
@@ -75,16 +74,18 @@ def decode_message(raw: bytes, data: bytes) -> Any:
     """One message; `data` is the whole body, for the place of a mistake."""
     try:
         return _decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _refuse_syntax(data)
 
 
 def _refuse_syntax(data: bytes) -> Any:
     try:
         return _decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         said = str(error)
-        if lone := _LONE_SURROGATE.search(data):
+        if isinstance(error, RecursionError):
+            reason, at = "recursion limit exceeded", _deepest(data)
+        elif lone := _LONE_SURROGATE.search(data):
             reason, at = "no low surrogate in string", lone.start()
         elif found := _BYTE.search(said):
             reason, at = said[: found.start()].removeprefix("JSON is malformed: "), int(found[1])
@@ -93,3 +94,13 @@ def _refuse_syntax(data: bytes) -> Any:
         line = data.count(b"\n", 0, at) + 1
         column = at - (data.rfind(b"\n", 0, at) + 1) + 1
         refuse(f"The request body is not valid JSON: {reason}: line {line} column {column} (char {at})")
+
+
+def _deepest(data: bytes) -> int:
+    """Where the nesting is at its deepest."""
+    depth = most = at = 0
+    for found in _NESTING.finditer(data):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if depth > most:
+            most, at = depth, found.start()
+    return at

@@ -223,9 +223,7 @@ def _event(data: bytes) -> Chunk:
 def _cancel(kept: Kept, now: float) -> Served:
     if not kept.response["background"]:
         refuse("Cannot cancel a synchronous response.")
-    if not kept.cancelled and now >= kept.ready_at:
-        refuse("Cannot cancel a completed response.")
-    kept.cancelled = True
+    kept.cancelled = kept.cancelled or now < kept.ready_at  # what is finished is shown as it is
     return _json(state_of(kept, now))
 
 

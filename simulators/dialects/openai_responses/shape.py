@@ -136,7 +136,7 @@ _FIELDS: dict[str, Check] = {
     "input": nullable(_input),
     "instructions": nullable(string),
     "max_output_tokens": nullable(integer(16)),
-    "max_tool_calls": nullable(integer(1)),
+    "max_tool_calls": nullable(integer(0)),
     "metadata": nullable(mapping),
     "model": string,
     "moderation": nullable(mapping),

@@ -127,4 +127,4 @@ class _Stream:
 
 def _early(item: Item) -> Item:
     """An item of the provider's own as it begins: without what it will find out."""
-    return {name: value for name, value in item.items() if name not in ("action", "results", "outputs", "result")}
+    return {name: value for name, value in item.items() if name not in ("results", "outputs", "result")}
