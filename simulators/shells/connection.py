@@ -196,7 +196,9 @@ class Connection(asyncio.Protocol):
             if self._held and not self.transport.is_closing():
                 self._held = False
                 self.transport.resume_reading()
-        elif not self._held and (
+            return
+        self.expires = inf  # it is not the client who is late
+        if not self._held and (
             len(self._ready) > _AHEAD or sum(len(w.body) for w in self._ready if type(w) is Whole) > _AHEAD_BYTES
         ):
             self._held = True
@@ -262,7 +264,7 @@ class Connection(asyncio.Protocol):
         self._between, self._asked = False, None
         self._url, self._headers, self._body = b"", [], []
         self._size = 0
-        if self._answering is None:
+        if self._answering is None and not self._ready:
             self.expires = self.loop.time() + self._listener.limits.head
 
     def on_url(self, url: bytes) -> None:

@@ -18,6 +18,7 @@ _raw_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode = msgspec.json.Decoder().decode
 _GENERATION = 32 * 1024 * 1024  # bytes of messages
 _BYTE = re.compile(r" \(byte (\d+)\)$")
+_DEEP = 200
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 
@@ -84,7 +85,7 @@ def _refuse_syntax(data: bytes) -> Any:
     except (msgspec.DecodeError, RecursionError) as error:
         said = str(error)
         if isinstance(error, RecursionError):
-            reason, at = "recursion limit exceeded", _deepest(data)
+            reason, at = "recursion limit exceeded", _too_deep(data)
         elif lone := _LONE_SURROGATE.search(data):
             reason, at = "no low surrogate in string", lone.start()
         elif found := _BYTE.search(said):
@@ -96,11 +97,11 @@ def _refuse_syntax(data: bytes) -> Any:
         refuse(f"The request body is not valid JSON: {reason}: line {line} column {column} (char {at})")
 
 
-def _deepest(data: bytes) -> int:
-    """Where the nesting is at its deepest."""
-    depth = most = at = 0
+def _too_deep(data: bytes) -> int:
+    """Where the nesting passes the depth that is taken for sure."""
+    depth = 0
     for found in _NESTING.finditer(data):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
-        if depth > most:
-            most, at = depth, found.start()
-    return at
+        if depth > _DEEP:
+            return found.start()
+    return len(data)

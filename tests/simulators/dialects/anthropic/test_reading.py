@@ -6,7 +6,17 @@ from simulators.core.models import catalogue
 from simulators.core.turn import ModelCall
 from simulators.dialects.anthropic import Anthropic
 from simulators.dialects.anthropic.reading import Memo, open_body
-from tests.simulators.dialects.anthropic.asking import EPHEMERAL, assistant, body, request, result, text, use, user
+from tests.simulators.dialects.anthropic.asking import (
+    EPHEMERAL,
+    assistant,
+    body,
+    refusal_of,
+    request,
+    result,
+    text,
+    use,
+    user,
+)  # fmt: skip
 
 
 def read(dialect: Anthropic, *messages: dict[str, Any]) -> ModelCall:
@@ -57,3 +67,12 @@ def test_a_body_is_opened_without_reading_its_messages() -> None:
     assert raw == [b'{"role": "user"}', b"7"]
     assert open_body(b'{"messages": {"a": 1}}') == ({"messages": {"a": 1}}, None)
     assert open_body(b"[1]") == ([1], None)
+
+
+def test_what_is_no_json_is_refused_wherever_it_breaks_and_however_deep() -> None:
+    """Also where the part that can be read has the wrong type."""
+    for data in (b"[1, 2", b'"text" x', b"1 2", b'{"messages": [1, {'):
+        assert refusal_of(request(data)).startswith("The request body is not valid JSON: ")
+    for opened in (b"[" * 100_000, b'{"a":' * 100_000, b'{"messages":' + b"[" * 100_000):
+        said = "The request body is not valid JSON: recursion limit exceeded: line 1 column "
+        assert refusal_of(request(opened)).startswith(said)
