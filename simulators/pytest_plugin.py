@@ -228,9 +228,10 @@ def claw_time() -> ClawTime:
 
 @pytest.fixture
 def claw_cli(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClawCli:
-    """The CLI fakes (`claude`) on PATH, with a HOME that is this test's alone.
+    """The CLI fakes (`claude`, `codex`, `gemini`) on PATH, with a HOME that is this test's alone.
 
-    They ask whatever their base-URL variable points at, which `claw_sim` sets; without it they answer by themselves.
+    They ask whatever their base-URL variable points at, which `claw_sim` sets (for codex, which has none, it stands in
+    the HOME's config.toml); without it they answer by themselves.
     """
     from simulators.cli.start import BASE_URLS
     from simulators.shells import shims
@@ -240,12 +241,15 @@ def claw_cli(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     shims.install(folder)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
     monkeypatch.setenv("HOME", str(home))
-    for name in ("CLAW_FAKE_CONFIG", "CLAUDE_CONFIG_DIR"):
+    for name in ("CLAW_FAKE_CONFIG", "CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     if "claw_sim" not in request.fixturenames:
         for name in BASE_URLS.values():
             monkeypatch.delenv(name, raising=False)
     sim = request.getfixturevalue("claw_sim") if "claw_sim" in request.fixturenames else None
+    if sim is not None:
+        (home / ".codex").mkdir()
+        (home / ".codex/config.toml").write_text(f'openai_base_url = "{sim.url}/v1"\n')
     return ClawCli(folder, home, monkeypatch.setenv, sim)
 
 

@@ -1,5 +1,7 @@
 """How a run asks: the next call of a model, or of a CLI, from where the state stands."""
 
+import msgspec
+
 from claw.core import compaction
 from claw.core.calls import ModelRequest, SystemBlock
 from claw.core.commands import CallCli, CallModel
@@ -8,6 +10,7 @@ from claw.core.messages import Message
 from claw.core.policy import USEFUL_OUTPUT
 from claw.core.state import State, Step, derived_uuid
 from claw.core.transcript import CustomEntry, MessageEntry, live, replay
+from claw.core.usage import Usage
 from claw.core.window import DEFAULT_OUTPUT, Fill, budget, fill, reserve
 
 RESEED_LEAD = "This conversation began elsewhere. Its record, for your information:"

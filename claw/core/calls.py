@@ -91,8 +91,8 @@ class CliSession(msgspec.Struct, frozen=True):
 
 
 class CliUsage(msgspec.Struct, frozen=True):
-    """Usage of one main-thread call of the CLI's own loop (`last_call`), or the sum it reported at the end: of this run,
-    or (`session_total`) of all runs of its session."""
+    """Usage of one main-thread call of the CLI's own loop (`last_call`), or the sum it reported at the end: of this run
+    (`run_total`), or of all runs of its session (`session_total`)."""
 
     usage: Usage
     scope: Literal["last_call", "run_total", "session_total"]

@@ -27,8 +27,9 @@ class CallModel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallCli(msgspec.Struct, frozen=True, kw_only=True):
-    """Run a CLI. `session` is the CLI's own; `resume` false makes it fresh. `prompt` may carry a reseed. `spent` is what
-    the CLI had counted in that session by the end of its last run."""
+    """Run a CLI. `session` is the CLI's own; `resume` false makes it fresh. `prompt` may carry a reseed.
+
+    `spent` is what the CLI had counted in that session by the end of its last run."""
 
     id: str
     backend: str

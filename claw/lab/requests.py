@@ -56,6 +56,8 @@ def instructions(body: Body) -> str:
             leading += blocks
         else:
             spoken = True
+    if leading and leading[-1].startswith("<instructions>"):  # before the prompt, where an API is given no other place
+        leading.append(leading[-1].partition("</instructions>")[2])
     return "\n".join(pieces + leading[:-1])
 
 

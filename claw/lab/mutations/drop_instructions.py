@@ -27,5 +27,13 @@ def _without_instructions(items: list[Any]) -> list[Any]:
     for key in ("content", "parts"):
         blocks = prompt.get(key)
         if isinstance(blocks, list) and not any("tool_use_id" in block for block in blocks if isinstance(block, dict)):
-            prompt[key] = blocks[-1:]
+            prompt[key] = [_bare(block) for block in blocks[-1:]]
     return [prompt, *kept[head:]]
+
+
+def _bare(block: Any) -> Any:
+    """A text without the part before the prompt that is marked as instructions."""
+    text = block.get("text") if isinstance(block, dict) else None
+    if not isinstance(text, str) or not text.startswith("<instructions>"):
+        return block
+    return {**block, "text": text.partition("</instructions>")[2].lstrip()}

@@ -16,7 +16,9 @@ def test_install_writes_a_command_for_the_release_that_was_asked_for(tmp_path: P
     done = run.invoke(app, ["install", str(tmp_path / "bin"), "--version", "claude=2.1.19", "--json"])
     assert done.exit_code == 0
     path = tmp_path / "bin/claude"
-    assert json.loads(done.stdout) == {"installed": [{"name": "claude", "version": "2.1.19", "path": str(path)}]}
+    rows = json.loads(done.stdout)["installed"]
+    assert [row["name"] for row in rows] == ["claude", "codex", "gemini"]
+    assert rows[0] == {"name": "claude", "version": "2.1.19", "path": str(path)}
     assert os.access(path, os.X_OK)
     assert "claude@2.1.19" in path.read_text()
 
@@ -46,3 +48,9 @@ def test_list_names_the_versions() -> None:
     (row,) = [r for r in json.loads(run.invoke(app, ["list", "--json"]).stdout)["fakes"] if r["name"] == "claude"]
     assert row["versions"] == ["2.1.19", "2.1.332"]
     assert "ANTHROPIC_BASE_URL" in run.invoke(app, ["list"]).stdout
+
+
+def test_list_says_how_each_is_pointed_at_another_server() -> None:
+    rows = {r["name"]: r["base_url_variable"] for r in json.loads(run.invoke(app, ["list", "--json"]).stdout)["fakes"]}
+    assert rows == {"claude": "ANTHROPIC_BASE_URL", "codex": None, "gemini": "GOOGLE_GEMINI_BASE_URL"}
+    assert "openai_base_url in config.toml" in run.invoke(app, ["list"]).stdout
