@@ -1,4 +1,4 @@
-"""Every fault through every door: the same bytes, the same error in the client's hands, the same entry in the journal."""
+"""Every fault through every door: the same bytes, the same error for the client, the same entry in the journal."""
 
 import subprocess
 import sys
