@@ -127,7 +127,7 @@ OVERFLOW = "|".join(
         r"configured limit of \d+ tokens|longer than the model's context length|message too long: [\d,. ]+ tokens",
         r"range of input length should be|prompt exceeds max length|tokens in request more than max",
         r"requested token count exceeds|configured context size is|current length is \d+ while limit is",
-        r"prompt has \d+ tokens, but|too many tokens: size limit exceeded",
+        r"autocompact is thrashing|prompt has \d+ tokens, but|too many tokens: size limit exceeded",
     )
 )
 

@@ -98,14 +98,14 @@ class _Reading:
             return
         match raw.type:
             case "response.output_text.delta":
-                yield from self.parts.add(("text", raw.output_index, raw.content_index), "text", raw.delta)
+                yield from self.parts.add(_text_key(raw), "text", raw.delta)
             case "response.function_call_arguments.delta":
                 yield from self.parts.add(("call", raw.output_index), "tool_call", raw.delta)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield from self._think(raw)
             case "response.refusal.delta":
                 self._refused = True
-                yield from self.parts.add(("text", raw.output_index, raw.content_index), "text", raw.delta)
+                yield from self.parts.add(_text_key(raw), "text", raw.delta)
             case "response.created" | "response.in_progress" | "response.queued":
                 yield from self._begin(raw.response)
             case "response.output_item.added" if raw.item.type == "function_call":
@@ -147,7 +147,7 @@ class _Reading:
     def _begin(self, response: Any) -> Iterator[StreamEvent]:
         if not self._started:
             self._started = True
-            yield MessageStart(response.id or "", response.model or "")
+            yield MessageStart(response.id or "", getattr(response, "model", None) or "")
 
     def _call(self, at: int, item: Any) -> Iterator[StreamEvent]:
         yield from self.parts.start(("call", at), "tool_call", id=item.call_id or "", name=item.name or "")
@@ -205,6 +205,11 @@ class _Reading:
     def _failed(self, raw: Any) -> ProviderFailure:
         failure = classify("openai", None, {}, raw.to_dict(), in_stream=True)
         return msgspec.structs.replace(failure, replay_safe=not self.parts.delivered)
+
+
+def _text_key(raw: Any) -> tuple[str, int, int]:
+    """Other servers leave out the indexes where there is only one item, or one part of it."""
+    return "text", getattr(raw, "output_index", None) or 0, getattr(raw, "content_index", None) or 0
 
 
 def _sound(feed: Callable[[Any], Iterator[StreamEvent]], raw: Any) -> list[StreamEvent]:

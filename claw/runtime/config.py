@@ -41,6 +41,8 @@ class ProviderOptions(_Table, frozen=True, kw_only=True):
     api: str | None = None
     params: dict[str, Any] = {}
     models: dict[str, dict[str, Any]] = {}
+    context_window: int | None = None  # tokens; of all models, where it is another than claw knows
+    windows: dict[str, int] = {}  # the same, by model
 
 
 class Watchdog(_Table, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from claw.core.state import Target
 from claw.core.transcript import CompactionEntry, CustomEntry, Entry
 from claw.ports import Ports
 from claw.providers import SERVERS
-from claw.runtime.config import Config, Profile
+from claw.runtime.config import Config, Profile, ProviderOptions
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     **{name: (server.key_env,) for name, server in SERVERS.items() if server.key_env},
@@ -203,7 +203,7 @@ def targets(
                 provider=provider,
                 model=model,
                 profiles=ids,
-                window=(cli.context_window if cli else None) or facts.context_window,
+                window=(cli.context_window if cli else None) or _window(options, model) or facts.context_window,
                 max_output=facts.max_output,
                 price=facts.price,
                 params=options.params | options.models.get(model, {}) if options else {},
@@ -211,6 +211,11 @@ def targets(
             )
         )
     return tuple(made), keys
+
+
+def _window(options: ProviderOptions | None, model: str) -> int | None:
+    """What the user says of a model's window goes before what claw knows."""
+    return (options.windows.get(model) or options.context_window) if options else None
 
 
 def _no_credential(provider: str, model: str, clis: Mapping[str, object]) -> str:

@@ -3,12 +3,14 @@
 import pytest
 
 from claw.core import mending
+from claw.core.commands import CallCli
 from claw.core.errors import FailureKind
+from claw.core.events import CliReport
 from claw.core.machine import step
 from claw.core.messages import ImagePart, Message, TextPart, ToolCallPart, ToolResultPart, assistant, user
 from claw.core.policy import Rules
 from claw.core.state import State, Step, Target
-from claw.core.transcript import CUT_TO, MessageEntry, replay
+from claw.core.transcript import CUT_TO, CustomEntry, MessageEntry, replay
 from claw.testing.playbook import addressed, answered, asked, emitted, failed, finished, kept, play, started, state
 
 OVERFLOW = FailureKind.CONTEXT_OVERFLOW
@@ -128,3 +130,19 @@ def test_an_answer_without_a_word_from_a_full_window_is_an_overflow() -> None:
             (answered("", stop="max_tokens", input=199_000, output=0), [asked("summary")]),
         ],
     )
+
+
+def test_a_cli_whose_session_overflows_begins_a_new_one() -> None:
+    """The run is repeated in a new session of the CLI, which is told the conversation, and that one is remembered."""
+    begun = state(Target(provider="claude-cli", model="m", cli=True))
+    now, commands = step(begun, started("one"))
+    now, _ = step(now, addressed(now, answered("first", cli=CliReport(session="S1"))))
+    again = State(setup=begun.setup, history=now.history, leaf=now.leaf)
+    now, commands = step(again, started("two"))
+    (resumed,) = (c for c in commands if isinstance(c, CallCli))
+    assert (resumed.session, resumed.resume) == ("S1", True)
+    now, commands = step(now, addressed(now, failed(OVERFLOW, cli=CliReport(session="S1"))))
+    (fresh,) = (c for c in commands if isinstance(c, CallCli))
+    assert fresh.session != "S1" and not fresh.resume and "one" in fresh.prompt
+    bound = [e.data["session"] for e in now.history if isinstance(e, CustomEntry) and e.custom_type == "cli_session"]
+    assert bound[-1] == fresh.session
