@@ -97,7 +97,8 @@ class Work:
                 return self._models(operation)
             if operation == "resource" and (keeps := keeper(self.dialect)):
                 return self._resource(keeps)
-            raise Refused(Failure(kind="not_found", message="Not found"))
+            place = {"method": self.request.method, "path": self.request.path}
+            raise Refused(Failure(kind="not_found", message="Not found", details=place))
         except Refused as refusal_:
             return self._refuse(refusal_.failure, operation)
 
@@ -267,7 +268,7 @@ class Work:
         exchange.answered_by = failure.answered_by
         if operation == "generate":
             self._describe()
-        if self.call is not None and self.call.reserves:
+        if self.call is not None and (self.call.reserves or failure.answered_by == "limits"):
             failure = msgspec.structs.replace(failure, details={"model": self.call.model, **failure.details})
         if failure.events is not None and self.call is not None and self.call.stream:
             headers = tuple(header for header in failure.headers if header[0] != SSE[0])

@@ -184,7 +184,10 @@ class Anthropic:
         return failures.error_event(failure, stamp)
 
     def headers(self, call: ModelCall | None, limits: Mapping[str, Any], stamp: Stamp) -> Headers:
-        return headers.answer_headers(limits, stamp)
+        found = headers.answer_headers(limits, stamp)
+        if call is not None and call.body and call.body.get("speed") == "fast":
+            found += headers.fast_headers(limits, stamp)
+        return found
 
     def usage(self, call: ModelCall, tokens: Tokens) -> Mapping[str, Any]:
         return usage(call, tokens)

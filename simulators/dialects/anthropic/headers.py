@@ -16,6 +16,18 @@ _NAMES = {"requests": "requests", "input_tokens": "input-tokens", "output_tokens
 _UNLIMITED = {"requests": 4_000, "input_tokens": 2_000_000, "output_tokens": 400_000}
 
 
+def fast_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
+    """What a request in fast mode is told besides: limits of its own, here as large as the others."""
+    found: list[tuple[str, str]] = []
+    for name in ("input_tokens", "output_tokens"):
+        state = limits.get(name)
+        limit, left, reset = (_UNLIMITED[name],) * 2 + (stamp.now,)
+        if state is not None:
+            limit, left, reset = state.limit, max(0, state.remaining), state.reset
+        found += _limit(_NAMES[name], limit, round(left / 1000) * 1000, rfc3339(reset), family="fast")
+    return tuple(found)
+
+
 def answer_headers(limits: Mapping[str, Any], stamp: Stamp) -> Headers:
     """`limits`: for requests, input_tokens and output_tokens each an object with `limit`, `remaining` and `reset`
     (Unix seconds). Remaining tokens are rounded to thousands; `tokens` shows the limit that is nearest."""
@@ -56,8 +68,8 @@ def _unlimited(reset: str) -> Headers:
     return tuple(found + _limit("tokens", _UNLIMITED["input_tokens"], _UNLIMITED["input_tokens"], reset))
 
 
-def _limit(label: str, limit: int, remaining: int, reset: str) -> list[tuple[str, str]]:
-    head = f"anthropic-ratelimit-{label}-"
+def _limit(label: str, limit: int, remaining: int, reset: str, *, family: str = "ratelimit") -> list[tuple[str, str]]:
+    head = f"anthropic-{family}-{label}-"
     return [(f"{head}limit", str(limit)), (f"{head}remaining", str(remaining)), (f"{head}reset", reset)]
 
 
