@@ -87,6 +87,7 @@ class ModelCall(msgspec.Struct, kw_only=True):
     last_user: str = ""  # text of the last user message ("" after tool results)
     tools: tuple[ToolDecl, ...] = ()
     tool_choice: str = "auto"  # auto | any | none | tool:NAME, where the request says what must or must not be called
+    answer_schema: Mapping[str, Any] | None = None  # JSON Schema of the text to come, where it must be JSON
     tool_results: tuple[str, ...] = ()  # names of the tools whose results the last message carries
     # Input plus max_tokens over the window is refused (else generation stops at the window's end).
     strict_window: bool = False

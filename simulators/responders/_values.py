@@ -32,6 +32,11 @@ _PATHS = re.compile(r"path|file|dir", re.IGNORECASE)
 _URLS = re.compile(r"url|uri|link", re.IGNORECASE)
 
 
+def json_for(schema: Mapping[str, Any], dice: Dice, words: Sequence[str]) -> Any:
+    """A value that fits the schema of a whole answer; an object where it says nothing."""
+    return _Maker(schema, dice, words).make(schema or {"type": "object"}, "", 0)
+
+
 def value_for(schema: Mapping[str, Any], dice: Dice, words: Sequence[str]) -> dict[str, Any]:
     """An object that fits the schema of a tool's input."""
     made = _Maker(schema, dice, words).make(schema, "", 0)

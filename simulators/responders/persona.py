@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from simulators.core.account_document import AccountDocument
 from simulators.core.turn import ModelCall, ModelTurn, ToolCall, ToolDecl
 from simulators.responders._dice import Dice
-from simulators.responders._values import value_for
+from simulators.responders._values import json_for, value_for
 
 _ASKED = re.compile(r"(\d[\d,]{0,7})\s*(words?|sentences?|paragraphs?|lines?)\b", re.IGNORECASE)
 _WORDS_IN = {"word": 1, "sentence": 12, "line": 9, "paragraph": 60}
@@ -27,12 +29,16 @@ class Persona:
     name = "persona"
 
     def answer(self, call: ModelCall, *, n: int, chance: Callable[[str], float]) -> ModelTurn | None:
-        """Prose, or a sentence and a tool call. Results of tools are answered with prose: no loop is endless."""
+        """Prose (JSON where the call wants it), or a sentence and a tool call. Results of tools are answered with
+        prose: no loop is endless."""
         dice = Dice(chance("persona"))
         tool = self._choose(call, dice)
         if tool is not None:
             called = ToolCall(name=tool.name, input=value_for(tool.schema, dice, vocabulary()))
             return ModelTurn(text=_sentence(dice, 8), tool_calls=(called,), answered_by=self.name)
+        if call.answer_schema is not None:
+            value = json_for(call.answer_schema, dice, vocabulary())
+            return ModelTurn(text=msgspec.json.encode(value).decode(), answered_by=self.name)
         return ModelTurn(text=prose(size_of(call, dice), dice), answered_by=self.name)
 
     def unused(self) -> list[str]:

@@ -29,7 +29,7 @@ from simulators.dialects.gemini.gates import Gates, gates
 from simulators.dialects.gemini.notes import Notes
 from simulators.dialects.gemini.paths import Place, place_of
 from simulators.dialects.gemini.refusal import refuse
-from simulators.dialects.gemini.render import declared_tools, last_words, render, text_of
+from simulators.dialects.gemini.render import answer_schema, declared_tools, last_words, render, text_of
 from simulators.dialects.gemini.rules import check_generation, check_tools
 from simulators.dialects.gemini.shape import read_body
 from simulators.dialects.gemini.usage import details, usage
@@ -248,6 +248,7 @@ def _translate(body: dict[str, Any], request: Request, place: Place, info: Model
         last_user=last_user,
         tools=functions,
         tool_choice=_tool_choice(body),
+        answer_schema=answer_schema(config),
         tool_results=results,
         body=body,
         headers=request.headers,

@@ -20,6 +20,8 @@ from simulators.dialects.gemini.signature import sealed_tokens
 _encode = msgspec.json.Encoder().encode
 _sorted = msgspec.json.Encoder(order="deterministic").encode
 _Made = dict[str, Any]
+_NO_PARAMETERS = {"type": "OBJECT"}
+_NESTED = frozenset({"items", "anyOf", "oneOf", "allOf", "additionalProperties", "prefixItems", "not"})
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -179,20 +181,30 @@ def declared_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolDecl, ...]:
     )
 
 
+def answer_schema(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The JSON Schema of an answer that must be JSON, None for text."""
+    if config.get("responseMimeType") != "application/json":
+        return None
+    given = config.get("responseJsonSchema") or config.get("_responseJsonSchema") or config.get("responseSchema") or {}
+    return lowered(given) if isinstance(given, dict) else {}
+
+
 def _json_schema(function: Mapping[str, Any]) -> Mapping[str, Any]:
     given = function.get("parametersJsonSchema")
-    return given if isinstance(given, dict) else lowered(function.get("parameters") or {"type": "OBJECT"})
+    found: Mapping[str, Any] = lowered(
+        given if isinstance(given, dict) else function.get("parameters") or _NO_PARAMETERS
+    )
+    return found
 
 
-def lowered(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of the API's own kind as JSON Schema: types in small letters, all the way down."""
-    made = dict(schema)
+def lowered(schema: Any) -> Any:
+    """A schema as JSON Schema: types in small letters, all the way down. What is no schema stays as it is."""
+    if not isinstance(schema, dict):
+        return [lowered(inner) for inner in schema] if isinstance(schema, list) else schema
+    made = {name: lowered(inner) if name in _NESTED else inner for name, inner in schema.items()}
+    for name in ("properties", "$defs", "definitions"):
+        if isinstance(schema.get(name), dict):
+            made[name] = {key: lowered(inner) for key, inner in schema[name].items()}
     if isinstance(kind := schema.get("type"), str):
         made["type"] = kind.lower()
-    if "items" in schema:
-        made["items"] = lowered(schema["items"])
-    if "properties" in schema:
-        made["properties"] = {name: lowered(inner) for name, inner in schema["properties"].items()}
-    if "anyOf" in schema:
-        made["anyOf"] = [lowered(inner) for inner in schema["anyOf"]]
     return made

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+import msgspec
 import pytest
 
 from simulators.responders._dice import Dice
@@ -132,3 +133,23 @@ def test_faker_is_not_imported_before_it_is_needed() -> None:
     code = "import sys; from simulators import responders; responders.names(); print('faker' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == "False"
+
+
+def test_where_json_is_wanted_the_answer_is_json_that_fits() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"score": {"type": "integer", "minimum": 1, "maximum": 5}, "why": {"type": "string"}},
+        "required": ["score", "why"],
+    }
+    for number in range(1, 20):
+        turn = ask(responder(PERSONA), call(answer_schema=schema), n=number)
+        assert turn is not None
+        value = msgspec.json.decode(turn.text or "")
+        assert 1 <= value["score"] <= 5
+        assert isinstance(value["why"], str)
+
+
+def test_json_without_a_schema_is_an_object() -> None:
+    turn = ask(responder(PERSONA), call(answer_schema={}))
+    assert turn is not None
+    assert isinstance(msgspec.json.decode(turn.text or ""), dict)
