@@ -21,7 +21,7 @@ class Embedded(AgentRuntime):
     capabilities = frozenset(
         {
             "embedded", "tools", "streaming", "resume", "compaction", "profiles", "fallback", "kill", "report",
-            "virtual_time", "provider:anthropic",
+            "virtual_time", "provider:anthropic", "provider:openai", "provider:openai-chat", "provider:gemini",
         }
     )  # fmt: skip
     without_effect = frozenset({"cli_system_prompt_when", "usage_from", "compaction_coordination", "cli_tools", "cli"})
