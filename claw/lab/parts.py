@@ -78,7 +78,8 @@ def read_provider(place: Place, scenario: Scenario) -> None:
 
     document = Document({"provider": scenario.provider}, source=place.document.source)
     try:
-        parse_accounts(document, faults=parts().faults, errors=parts().errors, at=("provider",))
+        known = parts()
+        parse_accounts(document, faults=known.faults, errors=known.errors, profiles=known.profiles, at=("provider",))
     except DocumentError as error:
         raise place.moved(error) from None
     names = accounts(scenario)

@@ -52,7 +52,9 @@ class Account:
         Raises `DocumentError`, and then nothing has changed. Answers under way are booked where they began.
         """
         if not isinstance(document, AccountDocument):
-            document = parse_account(document, faults=self._parts.faults, errors=self._parts.errors)
+            document = parse_account(
+                document, faults=self._parts.faults, errors=self._parts.errors, profiles=self._parts.profiles
+            )
         self._state = self._fresh(document)
         return self
 

@@ -4,7 +4,7 @@
 parameters, names of the error catalogue. Every mistake is a `DocumentError` with its place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -67,12 +67,14 @@ def parse_account(
     *,
     faults: Mapping[str, FaultKind],
     errors: Mapping[str, Failure] | None = None,
+    profiles: Collection[str] | None = None,
     at: Sequence[str] = (),
 ) -> AccountDocument:
     """One account from a document, a mapping or YAML text.
 
-    `faults` are the kinds that exist, `errors` the entries of the error catalogue by name; `at` is where the account
-    stands in a larger document: `("provider",)`, `("accounts", "main")`.
+    `faults` are the kinds that exist, `errors` the entries of the error catalogue by name, `profiles` the servers that
+    OpenAI's paths may be (None: any name will do); `at` is where the account stands in a larger document:
+    `("provider",)`, `("accounts", "main")`.
     """
     document = as_document(document)
     data = document.data
@@ -80,6 +82,9 @@ def parse_account(
         data = data[part]
     place = join_path("", at)
     file = convert(document, AccountFile, data={} if data is None else data, at=place)
+    if profiles is not None and file.profile is not None and file.profile not in profiles:
+        where = join_path(place, ["profile"])
+        raise document.error(where, f"no profile `{file.profile}`", sorted(profiles), file.profile)
     return _Reader(document, faults, errors or {}, place).account(file)
 
 
@@ -88,6 +93,7 @@ def parse_accounts(
     *,
     faults: Mapping[str, FaultKind],
     errors: Mapping[str, Failure] | None = None,
+    profiles: Collection[str] | None = None,
     at: Sequence[str] = (),
 ) -> dict[str | None, AccountDocument]:
     """Every account of a document: by name under `accounts:`, else the one account under None."""
@@ -96,7 +102,7 @@ def parse_accounts(
     for part in at:
         data = data[part]
     if not isinstance(data, Mapping) or "accounts" not in data:
-        return {None: parse_account(document, faults=faults, errors=errors, at=at)}
+        return {None: parse_account(document, faults=faults, errors=errors, profiles=profiles, at=at)}
     names, place = data["accounts"], join_path("", at)
     for key in data:
         if key != "accounts":
@@ -105,7 +111,10 @@ def parse_accounts(
     here = join_path(place, ["accounts"])
     if not isinstance(names, Mapping) or not names or not all(isinstance(name, str) and name for name in names):
         raise document.error(here, "expected a mapping of names (strings) to account documents")
-    return {name: parse_account(document, faults=faults, errors=errors, at=(*at, "accounts", name)) for name in names}
+    return {
+        name: parse_account(document, faults=faults, errors=errors, profiles=profiles, at=(*at, "accounts", name))
+        for name in names
+    }
 
 
 def parse_fault(

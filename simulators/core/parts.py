@@ -22,3 +22,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     make_responder: Callable[[AccountDocument], Responder]
     count_default: Callable[[str], int]
     errors: Mapping[str, Failure] = {}
+
+    @property
+    def profiles(self) -> frozenset[str]:
+        """The servers that a document may name: what the dialects have more than one voice for."""
+        return frozenset(name for dialect in self.dialects.values() for name in getattr(dialect, "profiles", ()))

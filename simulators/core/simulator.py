@@ -117,7 +117,9 @@ class Engine:
 
     def parse(self, document: Document | Mapping[str, Any] | str | bytes) -> dict[str | None, AccountDocument]:
         """Every account of a document, checked and not loaded."""
-        return parse_accounts(document, faults=self.parts.faults, errors=self.parts.errors)
+        return parse_accounts(
+            document, faults=self.parts.faults, errors=self.parts.errors, profiles=self.parts.profiles
+        )
 
     def forget(self, key: str) -> bool:
         """Remove an account; whether there was one."""

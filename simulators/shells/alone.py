@@ -13,7 +13,7 @@ def check_provider(document: Document, *, at: Sequence[str] = ("provider",)) -> 
     from simulators.shells.simulator import parts
 
     known = parts()
-    parse_account(document, faults=known.faults, errors=known.errors, at=at)
+    parse_account(document, faults=known.faults, errors=known.errors, profiles=known.profiles, at=at)
 
 
 def alone_provider(document: Mapping[str, Any] | None, *, clock: Any, seed: int) -> Provider:

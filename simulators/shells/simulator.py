@@ -75,7 +75,8 @@ class Simulator:
         if found is not None:
             return found.load(document)
         if not isinstance(document, AccountDocument):
-            document = parse_account(document, faults=self.engine.parts.faults, errors=self.engine.parts.errors)
+            known = self.engine.parts
+            document = parse_account(document, faults=known.faults, errors=known.errors, profiles=known.profiles)
         return self.engine.account(key).load(document)
 
     def transport(self, *, account: str | None = None) -> Any:

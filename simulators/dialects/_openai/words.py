@@ -105,13 +105,17 @@ def values_of(failure: Failure, stamp: Stamp, *, responses: bool) -> dict[str, A
     found["param"], found["code"] = said.get("param", found["param"]), said.get("code", found["code"])
     if failure.kind == "bad_request":
         found["param"], found["code"] = failure.details.get("param"), failure.details.get("code")
+    if "tokens" in said and "max_tokens" not in said:
+        found["max_tokens"] = 0
     found["request_id"], found["org"] = request_id(stamp), organization(stamp)
     found["requested_total"] = found["tokens"] + (found["max_tokens"] or 0)
-    found["excess"] = max(1, found["tokens"] - found["limit"])
+    if not isinstance(found["limit"], str):  # else it is the name of a rate limit
+        found["excess"] = max(1, found["tokens"] - found["limit"])
     wait = said.get("wait", failure.retry_after)
     found["wait"], found["seconds"] = duration(wait or 1.0), ceil(wait or 1.0)
     found["milliseconds"] = ceil((wait or 1.0) * 1000)
-    found["message"] = failure.message or _message(failure.kind, found, failure.details, responses) or fill(message, found)  # fmt: skip  # noqa: E501
+    said_already = "" if failure.kind == "not_found" and "path" in said else failure.message
+    found["message"] = said_already or _message(failure.kind, found, failure.details, responses) or fill(message, found)  # fmt: skip  # noqa: E501
     if failure.status is not None and failure.status != found["status"]:
         found["status"] = failure.status
         found["type"] = "server_error" if failure.status >= 500 else _REQUEST

@@ -41,6 +41,7 @@ class OpenAIChat:
 
     def __init__(self, profiles: Mapping[str, Profile] | None = None, default: str = "openai") -> None:
         self._door = Door(profiles, default)
+        self.profiles = self._door.profiles
 
     def bind(self, document: AccountDocument) -> "OpenAIChat":
         """The dialect for an account whose document names a profile."""

@@ -45,6 +45,7 @@ def translate(body: dict[str, Any], request: Request, info: ModelInfo, gates: Ga
         last_user=last_user,
         tools=declared(tools),
         tool_choice=_tool_choice(body),
+        answer_schema=_answer_schema(form or {}),
         tool_results=results,
         strict_window=profile.counts_output and not gates.reasons,
         body=body,
@@ -63,6 +64,13 @@ def translate(body: dict[str, Any], request: Request, info: ModelInfo, gates: Ga
             logprobs=bool(body.get("logprobs")),
         ),
     )
+
+
+def _answer_schema(form: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema of an answer that must be JSON."""
+    if form.get("type") == "json_schema":
+        return form["json_schema"].get("schema") or {}
+    return {} if form.get("type") == "json_object" else None
 
 
 def _hidden(tools: Sequence[Any], form: Any, gates: Gates) -> Iterator[Block]:

@@ -47,6 +47,7 @@ def translate(body: dict[str, Any], notes: Notes, operation: Any, headers: Heade
         last_user=last_user,
         tools=declared(tools),
         tool_choice=_tool_choice(body),
+        answer_schema=_answer_schema(_format(body) or {}),
         tool_results=results,
         body=body,
         headers=headers,
@@ -66,7 +67,7 @@ def translate(body: dict[str, Any], notes: Notes, operation: Any, headers: Heade
 
 def _spaces(tools: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The namespace of each tool that is in one: one that is found by a search is in its own."""
-    found = {}
+    found: dict[str, str] = {}
     for tool in tools:
         if tool.get("type") == "namespace":
             found |= {inner["name"]: tool["name"] for inner in tool.get("tools") or () if "name" in inner}
@@ -83,6 +84,13 @@ def _own(body: Mapping[str, Any], notes: Notes) -> tuple[ModelTurn | None, Any]:
     if body.get("generate") is False or (body.get("prompt_cache_options") or {}).get("prewarm"):
         return ModelTurn(stop="end_turn", answered_by="prewarm"), "probe"
     return None, None
+
+
+def _answer_schema(form: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema of an answer that must be JSON."""
+    if form.get("type") == "json_schema":
+        return form.get("schema") or {}
+    return {} if form.get("type") == "json_object" else None
 
 
 def _format(body: Mapping[str, Any]) -> Any:
