@@ -233,6 +233,7 @@ def _translate(
         last_user=last_user,
         tools=declared_tools(body),
         tool_choice=_tool_choice(body),
+        answer_schema=((body.get("output_config") or {}).get("format") or {}).get("schema"),
         tool_results=results,
         strict_window=can.overlong_is_error,
         side="summary" if body.get("compaction") and operation == "generate" else None,

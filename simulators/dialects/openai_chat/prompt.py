@@ -1,6 +1,6 @@
 """A checked request as a `ModelCall`: the prompt as blocks, and what rules and responders ask about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simulators.core.turn import Block, ModelCall, ModelInfo
