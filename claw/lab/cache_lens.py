@@ -57,7 +57,7 @@ def look(exchanges: Sequence[Mapping[str, Any]], *, models: Mapping[str, ModelIn
         hit_of_ideal=read / ideal if ideal else None,
         cost_usd=cost,
         ideal_cost_usd=cost - sum(_overpaid(raw, known) for raw in main),
-        breaks=tuple(_break(raw, known) for raw in main if raw["cache"].get("miss")),
+        breaks=tuple(_break(raw, known) for raw in main if (raw["cache"].get("miss") or {}).get("lost_tokens")),
     )
 
 

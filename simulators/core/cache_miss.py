@@ -29,7 +29,7 @@ def explain(found: Lookup, recent: Iterable[Remembered], rules: CacheRules) -> d
     if found.read >= earlier.cached:
         lost = found.ideal - found.read
         if lost < max(found.model.min_cacheable_tokens, 1):
-            return None
+            return _too_small(found, rules)
         at = min(found.hit + 1, len(found.call.blocks) - 1)
         return _miss(found.call.blocks[at], "no breakpoint covers what could be read", None, lost)
     lost = earlier.cached - found.read
@@ -85,6 +85,18 @@ def explain_regime(found: Lookup, recent: Iterable[Remembered], rules: CacheRule
     return _miss(block, "expired", None, lost)
 
 
+def _too_small(found: Lookup, rules: CacheRules) -> dict[str, Any] | None:
+    """Breakpoints stand in a prefix that was sent before, and all of them below the model's minimum: nothing can be
+    read, so nothing is lost."""
+    if not rules.enabled or not found.marks or found.writes or found.hit >= 0:
+        return None
+    at = found.marks[-1][0]
+    if at >= found.known:
+        return None
+    why = f"too small: {found.ends[at]} tokens up to the last breakpoint, {found.model.min_cacheable_tokens} are needed"
+    return _miss(found.call.blocks[at], why, None, 0)
+
+
 def _predecessor(found: Lookup, recent: Iterable[Remembered]) -> Remembered | None:
     """The request that this one continues: with the longest common beginning, else the latest that fits."""
     seen = found.seen
@@ -131,6 +143,9 @@ def _moved(earlier: Remembered, found: Lookup, place: int, lost: int) -> dict[st
     old_rest, new_rest = {b.digest for b in old[place:]}, {b.digest for b in new[place:]}
     if before.digest in new_rest and after.digest in old_rest:
         return _miss(after, "order changed", _REASONS[after.level], lost, _text(before), _text(after))
+    if after.digest in old_rest and before.kind == "thinking":
+        why = "thinking of an earlier turn left out"
+        return _miss(before, why, _REASONS[before.level], lost, _text(before), _text(after))
     if before.digest in new_rest:
         return _miss(after, "block added", _REASONS[after.level], lost, "", _text(after))
     if after.digest in old_rest:
@@ -149,7 +164,8 @@ def _unmoved(earlier: Remembered, found: Lookup, rules: CacheRules, lost: int) -
         old, new = earlier.settings.get(level), found.call.settings.get(level)
         if old != new:
             first = next((b for b in blocks if b.level == level), block)
-            return _miss(first, f"settings changed: {old or 'default'} → {new or 'default'}", _REASONS[level], lost)
+            # The vendor's diagnostics compare model, tools, system and messages, and say of the rest that it differs.
+            return _miss(first, f"settings changed: {old or 'default'} → {new or 'default'}", "unavailable", lost)
     if not earlier.begun[0]:
         return _miss(block, "the answer that writes it has not begun", None, lost)
     if found.now - earlier.at >= earlier.ttl:
@@ -160,6 +176,9 @@ def _unmoved(earlier: Remembered, found: Lookup, rules: CacheRules, lost: int) -
         last = found.marks[-1][0]
         why = f"look-back: {last - end} blocks before the last breakpoint, {rules.lookback} positions are searched"
         return _miss(block, why, None, lost)
+    if end not in reached and found.marks:
+        last = blocks[found.marks[-1][0]].path
+        return _miss(block, f"breakpoint moved: it stood at {block.path}, the last is at {last} now", None, lost)
     if end not in reached:
         return _miss(block, "no breakpoint covers what could be read", None, lost)
     return _miss(block, "expired", None, lost)

@@ -29,7 +29,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     level: Level
     path: str  # "tools[0]", "system[1]", "messages[3].content[0]"
-    kind: str  # tool | text | image | document | tool_use | tool_result | thinking | other
+    kind: str  # tool | text | image | document | tool_use | tool_result | thinking | server_result | other
     role: str = ""  # user | assistant | system, "" for tools
     digest: bytes
     text: str = ""

@@ -9,7 +9,7 @@ from simulators.core.models import catalogue
 from simulators.core.turn import ModelInfo
 from simulators.verdict._reading import Journal, Seen, Verdict
 
-MOVED = frozenset({"tools_changed", "system_changed", "messages_changed", "input_changed"})
+MOVED = frozenset({"tools_changed", "system_changed", "messages_changed", "input_changed", "unavailable"})
 
 
 def look(journal: Journal) -> Verdict:

@@ -33,7 +33,7 @@ def look(params: Params, evidence: Evidence, step: Which) -> Finding:
 
 
 def _one(name: str, params: Params, calls: list[Exchange]) -> Finding:
-    breaks = [call["cache"]["miss"] for call in calls if call["cache"].get("miss")]
+    breaks = [call["cache"]["miss"] for call in calls if (call["cache"].get("miss") or {}).get("lost_tokens")]
     read = sum(call["tokens"]["cache_read"] for call in calls)
     if name == "hit_of_ideal":
         ideal = sum(call["cache"]["ideal_read"] for call in calls)

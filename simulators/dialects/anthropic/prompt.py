@@ -29,7 +29,20 @@ def prompt_blocks(body: dict[str, Any], messages: Sequence[Known], gates: Gates)
             kept = (msgspec.structs.replace(kept[0], opens_message=True), *kept[1:])
         blocks.extend(kept)
     unseen.add(blocks, body)
+    _mark_server_result(blocks, body)
     return tuple(blocks)
+
+
+def _mark_server_result(blocks: list[Block], body: dict[str, Any]) -> None:
+    """Where a request caches anything, the last result of one of the provider's own tools is a breakpoint of five
+    minutes too (tool use with prompt caching, documentation)."""
+    if body.get("cache_control") is None and all(block.ttl is None for block in blocks):
+        return
+    for at in range(len(blocks) - 1, -1, -1):
+        if blocks[at].kind == "server_result":
+            if blocks[at].ttl is None:
+                blocks[at] = msgspec.structs.replace(blocks[at], ttl="5m")
+            return
 
 
 def _after_compaction(messages: Sequence[Known]) -> tuple[int, int]:

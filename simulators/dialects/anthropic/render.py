@@ -181,6 +181,8 @@ def _compaction(block: dict[str, Any], gates: Gates) -> _Made:
 def _other(block: dict[str, Any], gates: Gates) -> _Made:
     bare = {name: block[name] for name in sorted(block) if name != "cache_control"}
     encoded = _encode(bare)
+    if block["type"].endswith("_tool_result"):
+        return "server_result", (b"\0other\0", encoded), {"structure": encoded.decode()}
     return "other", (b"\0other\0", encoded), {"structure": encoded.decode()}
 
 

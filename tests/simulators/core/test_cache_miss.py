@@ -106,7 +106,7 @@ def test_going_back_to_an_earlier_point_misses_nothing() -> None:
 def test_a_changed_setting() -> None:
     found = miss(after(*ONE), *TWO, at=1, messages="tool_choice=any")
     assert found is not None
-    assert (found["why"], found["vendor_reason"]) == ("settings changed: default → tool_choice=any", "messages_changed")
+    assert (found["why"], found["vendor_reason"]) == ("settings changed: default → tool_choice=any", "unavailable")
     assert (found["level"], found["at"], found["lost_tokens"]) == ("messages", "messages:hello", 400)
 
 
@@ -169,3 +169,30 @@ def test_a_note_that_only_the_last_message_carries_is_found() -> None:
     without = piece("hello there, my friend", 390)
     found = miss(after(TOOLS, SYSTEM, with_note), TOOLS, SYSTEM, without, REPLY, NEXT, at=1)
     assert found is not None and (found["at"], found["why"]) == ("messages:hello there, my friend", "content changed")
+
+
+def test_a_breakpoint_that_went_back() -> None:
+    found = miss(after(TOOLS, unmarked(SYSTEM), HELLO), TOOLS, SYSTEM, unmarked(HELLO), REPLY, unmarked(NEXT), at=1)
+    assert found is not None
+    assert found["why"] == f"breakpoint moved: it stood at messages:hello, the last is at {SYSTEM[0].path} now"
+
+
+def test_too_small_loses_nothing_and_is_told() -> None:
+    small = (piece("be brief", 300, level="system", ttl="5m"), piece("hi", 10, ttl="5m"))
+    found = miss(after(*small), *small, piece("more", 5), at=1)
+    assert found is not None
+    assert (found["why"], found["lost_tokens"]) == (
+        "too small: 310 tokens up to the last breakpoint, 1024 are needed",
+        0,
+    )
+    assert miss(Play(), *small) is None
+
+
+def test_thinking_that_the_model_forgets_is_no_edit() -> None:
+    thought, call = piece("hm", 200, kind="thinking"), piece("call", 100, kind="tool_use")
+    found = miss(
+        after(TOOLS, unmarked(SYSTEM), unmarked(HELLO), thought, call, NEXT), TOOLS, unmarked(SYSTEM), unmarked(HELLO), call,
+        unmarked(NEXT), piece("later", 30, ttl="5m"), at=1,
+    )  # fmt: skip
+    assert found is not None
+    assert (found["why"], found["before"]) == ("thinking of an earlier turn left out", "hm")
