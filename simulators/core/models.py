@@ -83,13 +83,16 @@ def cost_usd(model: ModelInfo, tokens: Tokens) -> float:
         for limit in sorted(tiers, key=int):
             if prompt > int(limit):
                 price = msgspec.structs.replace(model, **tiers[limit])
+    long, twelve_hours = price.cache_write_1h, model.features.get("cache_write_12h")
+    if twelve_hours and model.cache_write_1h:
+        long *= twelve_hours / model.cache_write_1h  # the longest lifetime of a vendor that has no hour
     return (
         float(
             tokens.input * price.input
             + tokens.output * price.output
             + tokens.cache_read * price.cache_read
             + tokens.cache_write_5m * price.cache_write_5m
-            + tokens.cache_write_1h * price.cache_write_1h
+            + tokens.cache_write_1h * long
         )
         / _MILLION
     )
