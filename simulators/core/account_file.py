@@ -131,6 +131,7 @@ class CacheRules(_Table, frozen=True):
 
     `lookback`: positions searched back from each breakpoint, itself the first. `runs_count_as_one`: a run of `tool_use`
     blocks, or of `tool_result` blocks, takes one position. `expiry_slack`: seconds that an entry lives past its TTL.
+    `implicit_ttl`: seconds that Gemini's implicit cache keeps a prompt after its last use (the vendor does not say).
     `overflow_rpm`: in the automatic regime, requests a minute of one prefix and key after which the next go to a cold
     machine (OpenAI advises to stay below some 15); None: never.
     """
@@ -140,6 +141,7 @@ class CacheRules(_Table, frozen=True):
     runs_count_as_one: bool = True
     expiry_slack: Amount = 0.0
     overflow_rpm: Count | None = None
+    implicit_ttl: Amount = 300.0
 
 
 class Pacing(_Table, frozen=True):

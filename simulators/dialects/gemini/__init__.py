@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from simulators.core.account_document import AccountDocument
+from simulators.core.account_file import CacheRules
 from simulators.core.store import Desk, Served
 from simulators.core.turn import (
     CacheAsk,
@@ -53,6 +55,14 @@ class Gemini:
     name = "gemini"
     max_body = 20 * 1024 * 1024  # bytes
 
+    def __init__(self, *, implicit_ttl: float = CacheRules().implicit_ttl) -> None:
+        self._implicit_ttl = implicit_ttl
+
+    def bind(self, document: AccountDocument) -> "Gemini":
+        """The dialect for an account that has its own idea of how long the implicit cache lasts."""
+        ttl = document.cache.implicit_ttl
+        return self if ttl == self._implicit_ttl else Gemini(implicit_ttl=ttl)
+
     def route(self, request: Request) -> Operation | None:
         """Paths of this vendor; `/v1/models` with its key alone."""
         place = place_of(request)
@@ -72,7 +82,10 @@ class Gemini:
         if place is None or request.method not in _METHODS.get(operation, ()):
             raise Refused(Failure(kind="not_found"))
         if operation == "generate":
-            return _parse_generate(request, place, models)
+            call = _parse_generate(request, place, models)
+            if call.cache is not None:
+                call.cache = msgspec.structs.replace(call.cache, lifetime=self._implicit_ttl)
+            return call
         if operation == "count_tokens":
             return _parse_count(request, place, models)
         if operation == "resource":

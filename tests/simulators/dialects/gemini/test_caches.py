@@ -307,6 +307,12 @@ class TestImplicit:
         miss = (simulator.account("k").journal.exchanges[-1].cache or {})["miss"]
         assert miss["why"] == "expired: 400 s old, kept for 300 s"
 
+    @pytest.mark.parametrize(("at", "read"), [(59.0, 4096), (60.0, None)])
+    def test_an_account_may_say_how_long(self, at: float, read: int | None) -> None:
+        simulator = account({"cache": {"implicit_ttl": 60}})
+        generate(simulator, self.LONG)
+        assert generate(simulator, self.LONG, user("b"), at=at).usage.get("cachedContentTokenCount") == read
+
     def test_it_can_be_switched_off(self) -> None:
         simulator = account({"cache": {"enabled": False}})
         for at in (0.0, 1.0):
