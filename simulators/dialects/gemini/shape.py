@@ -59,8 +59,9 @@ def snake(name: str) -> str:
     return _HUMP.sub(r"_\1", name).lower()
 
 
+_SNAKED = {name: snake(name) for fields in MESSAGES.values() for name in fields}
 _JSON_NAMES: dict[str, dict[str, str]] = {
-    message: {alias: name for name in fields for alias in (name, snake(name))} for message, fields in MESSAGES.items()
+    message: {alias: name for name in fields for alias in (name, _SNAKED[name])} for message, fields in MESSAGES.items()
 }
 
 
@@ -77,7 +78,7 @@ def _message(value: Any, message: str, path: str, found: list[Violation]) -> dic
             at = f" at '{path}'" if path else ""
             found.append((path, f'{_LEAD}Unknown name "{given}"{at}: Cannot find field.'))
         elif inner is not None:
-            place = f"{path}.{snake(name)}" if path else snake(name)
+            place = f"{path}.{_SNAKED[name]}" if path else _SNAKED[name]
             made[name] = _field(inner, fields[name], place, (path, given), found)
     return made
 

@@ -188,6 +188,12 @@ def test_a_model_that_is_not_there_is_told_with_version_and_method() -> None:
     assert model_in("/v1beta/models") == ""
 
 
+def test_a_call_that_nothing_answers_is_an_invalid_argument() -> None:
+    reply = generate(account({"otherwise": "fail", "rules": [{"when": {"last_user": "x"}, "reply": {"text": "y"}}]}))
+    assert (reply.status, reply.error["status"], reply.headers["x-sim-unmatched"]) == (400, "INVALID_ARGUMENT", "1")
+    assert reply.error["message"].startswith("no scripted answer")
+
+
 @pytest.mark.parametrize(
     "asked",
     [
