@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from simulators import Simulator
     from simulators.core.account import Account
     from simulators.shells.cli_processes import FakeProcesses
+    from simulators.shells.recording import RecordingProxy
     from simulators.shells.serving import ServedOnThread
     from simulators.shells.virtual_time import VirtualClock
     from simulators.verdict import Finding
@@ -26,14 +28,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SIM = pytest.StashKey["ClawSim"]()
+_BASES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
+_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
 _UNSERVED = "http://claw-sim.invalid"  # nothing listens there: under virtual time only the transport answers
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("claw").addoption(
+        "--claw-record",
+        choices=("none", "once", "new_episodes", "all"),
+        help="record mode of tests marked with claw(cassette=FILE); a marker's own record_mode comes first",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "claw(document=None, **keys): what the simulated provider of this test answers, as an account document "
-        "(`turns`, `rules`, `faults`, `limits`, …); a closer marker replaces the keys of an outer one",
+        "(`turns`, `rules`, `faults`, `limits`, …); a closer marker replaces the keys of an outer one. "
+        "claw(cassette=FILE, record_mode=none|once|new_episodes|all, upstream=URL): recorded traffic answers, or is "
+        "recorded; FILE stands beside the test",
     )
 
 
@@ -118,6 +132,25 @@ class ClawSim:
     def problems(self) -> list[str]:
         """What the test fails for at its end: unmatched calls with the nearest miss, unused turns and faults."""
         return self._call(lambda: self.account.problems())  # type: ignore[no-any-return]
+
+
+class RecordingSim(ClawSim):
+    """The same while a cassette is recorded: the real providers answer through `proxy`, keys are the user's own."""
+
+    def __init__(self, sim: ClawSim, url: str, proxy: "RecordingProxy") -> None:
+        super().__init__(sim.simulator, sim.key, url, sim._call)
+        self._proxy = proxy
+
+    @property
+    def journal(self) -> list[dict[str, Any]]:
+        """What was recorded so far."""
+        from simulators.shells.recorded_journal import journal_of
+
+        recorder = self._proxy.session.recorder
+        return [] if recorder is None else journal_of(recorder.cassette)
+
+    def problems(self) -> list[str]:
+        return list(self._proxy.failures)
 
 
 class ClawTime:
@@ -271,19 +304,73 @@ def claw_sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     else:
         simulator, served = request.getfixturevalue("_claw_served")
         sim = ClawSim(simulator, key, served.url, served.call)
+    before = dict(os.environ)
     for name, value in variables(sim.url, key).items():
         monkeypatch.setenv(name, value)
     for name in RIVALS:
         monkeypatch.delenv(name, raising=False)
     document = _marked(request)
-    if document is not None:
-        sim.script(document)
-    request.node.stash[_SIM] = sim
-    yield sim
+    with _taped(request, document, sim, monkeypatch, before) as (sim, document):
+        if document is not None:
+            sim.script(document)
+        request.node.stash[_SIM] = sim
+        yield sim
     problems = sim.problems()
     sim._call(lambda: sim.simulator.engine.forget(key))
     if problems and _SIM in request.node.stash:
         pytest.fail(_misfit(problems), pytrace=False)
+
+
+@contextmanager
+def _taped(
+    request: pytest.FixtureRequest,
+    document: Any,
+    sim: ClawSim,
+    monkeypatch: pytest.MonkeyPatch,
+    before: Mapping[str, str],
+) -> Iterator[tuple[ClawSim, Any]]:
+    """Where a marker names a cassette: the document that replays it, or a proxy in front of the real providers.
+
+    `before` is the environment as the user has it: its base URLs and keys are those that are recorded with.
+    """
+    if not isinstance(document, Mapping) or not document.get("cassette"):
+        yield sim, document
+        return
+    from simulators.cassettes.format import CassetteError
+    from simulators.cassettes.recording import MODES, Session
+
+    document = dict(document)
+    file = request.node.path.parent / document["cassette"]
+    mode = document.pop("record_mode", None) or request.config.getoption("--claw-record") or "none"
+    upstream = document.pop("upstream", None)
+    if mode not in MODES:
+        raise pytest.UsageError(f"record_mode={mode!r}: one of {', '.join(MODES)}")
+    if mode != "none":
+        file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        session = Session(file, mode, claw={"origin": "recorded", "by": "pytest"})
+    except CassetteError as error:
+        pytest.fail(f"claw_sim: {error}", pytrace=False)
+    if not session.records:
+        yield sim, {**document, "cassette": str(file)}
+        return
+    if "claw_time" in request.fixturenames:
+        pytest.fail("claw_sim: real providers cannot be recorded under virtual time", pytrace=False)
+    from simulators.shells.environment import RIVALS
+    from simulators.shells.recording import VENDORS, RecordingProxy
+    from simulators.shells.serving import ServedOnThread
+
+    known = {name: before.get(variable) or VENDORS[name] for name, variable in _BASES.items()}
+    proxy = RecordingProxy(session, known, default=upstream)
+    with ServedOnThread(proxy) as served:
+        for name, variable in _BASES.items():
+            version = "/v1" if name == "openai" and upstream is None and known[name] == VENDORS[name] else ""
+            version = "/v1" if name == "openai" and upstream is not None else version
+            monkeypatch.setenv(variable, f"{served.url}{'' if upstream else f'/@{name}'}{version}")
+        for variable in (*_KEYS, *RIVALS):
+            if variable in before:
+                monkeypatch.setenv(variable, before[variable])
+        yield RecordingSim(sim, served.url, proxy), None
 
 
 def _misfit(problems: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ class Scrubber:
         body, edits = self._packed(exchange.body, exchange.headers, f"{at}.response.body")
         frames = exchange.frames
         if frames is not None:
-            frames = self._messages(_moved(frames, edits), f"{at}.frames")
+            frames = self._messages(moved(frames, edits), f"{at}.frames")
         made = msgspec.structs.replace(
             exchange,
             uri=self.uri(exchange.uri, f"{at}.request.uri"),
@@ -207,9 +207,9 @@ class Scrubber:
         groups: dict[Any, list[tuple[int, tuple[Any, ...], str]]] = {}
         for i, tree in enumerate(trees):
             if isinstance(tree, dict | list):
-                marks = tuple(_marks(tree))
+                told = tuple(marks(tree))
                 for path, text in _leaves(tree):
-                    groups.setdefault((path, marks), []).append((i, path, text))
+                    groups.setdefault((path, told), []).append((i, path, text))
         changed: dict[int, Any] = {}
         for pieces in groups.values():
             if len(pieces) < 2:
@@ -274,7 +274,7 @@ def _edited(body: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join((*parts, body[at:]))
 
 
-def _moved(frames: tuple[Frame, ...], edits: Sequence[Edit]) -> tuple[Frame, ...]:
+def moved(frames: tuple[Frame, ...], edits: Sequence[Edit]) -> tuple[Frame, ...]:
     """Frames whose sizes fit the edited body: a border within a secret moves to its end."""
     if not edits:
         return frames
@@ -313,17 +313,17 @@ def _leaves(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
             yield from _leaves(value, (*path, i))
 
 
-def _marks(tree: Any) -> Iterator[Any]:
+def marks(tree: Any) -> Iterator[Any]:
     """What tells which of several texts an event goes on with: indexes and ids of items."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             if key in ("item_id", "index") or key.endswith("_index"):
                 yield key, value if isinstance(value, int | str) else None
             elif isinstance(value, dict | list):
-                yield from _marks(value)
+                yield from marks(value)
     elif isinstance(tree, list):
         for value in tree:
-            yield from _marks(value)
+            yield from marks(value)
 
 
 def _dealt(sizes: Sequence[int], whole: str, spans: Sequence[secrets.Span]) -> list[str]:

