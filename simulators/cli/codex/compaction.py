@@ -39,7 +39,7 @@ def compact(run: Run, *, trigger: str, phase: str) -> Generator[Effect, Any, Tro
     outcome, found = yield from _ask(run, trigger, phase, remote)
     if isinstance(outcome, Trouble):
         return outcome
-    yield from _book(run, outcome, found, remote)
+    yield from _book(run, outcome, found, remote, attributed=phase != "mid_turn")
     yield from _replace(run, outcome, found, remote)
     ended = yield Now()
     yield from run.thread.event(
@@ -91,7 +91,9 @@ def _never() -> Generator[Effect, Any, bool]:
     return False
 
 
-def _book(run: Run, done: Done, found: list[Item], remote: bool) -> Generator[Effect, Any, None]:
+def _book(
+    run: Run, done: Done, found: list[Item], remote: bool, *, attributed: bool
+) -> Generator[Effect, Any, None]:
     """What the summary cost is in the totals, unless the vendor's service wrote it."""
     thread, usage = run.thread, done.usage or Usage()
     thread.spent = thread.spent + usage
@@ -100,7 +102,7 @@ def _book(run: Run, done: Done, found: list[Item], remote: bool) -> Generator[Ef
         thread.totals = thread.totals + usage
         for item in found:
             item[PASSTHROUGH] = {"turn_id": run.turn.id, "content_item_kinds": ["unknown"]}
-            note = thread.note(attributed=True, compaction_output=True)
+            note = thread.note(attributed=attributed, compaction_output=True)
             yield from thread.record("response_item", item, note)
     yield from usage_record(run, done.response_id, usage)
     if not remote:

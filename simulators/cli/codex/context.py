@@ -80,7 +80,8 @@ def world(run: Run) -> Generator[Effect, Any, dict[str, Any]]:
         state["multi_agent_mode"] = {"mode": "explicitRequestOnly", "usage_hint_hash": hint}
         state["multi_agent_usage_hint"] = hint
         names = ((space["name"], [tool["name"] for tool in space["tools"]]) for space in namespaces())
-        state["top_level_tools"] = sorted(n for a, bs in names for n in (a, *(f"{a}.{b}" for b in bs)))
+        known = sorted(n for a, bs in names for n in (a, *(f"{a}.{b}" for b in bs)))
+        state["top_level_tools"] = {name: blob(name) for name in known}
     elif model.known:
         state["tools"] = {"multi_agent_v1": texts.TOOL_NAMESPACE}
     return state

@@ -72,6 +72,7 @@ def headers(run: Run, said: str) -> Headers:
         ("x-codex-beta-features", run.version.beta_features),
         ("x-codex-window-id", f"{thread.id}:{thread.window_number}"),
         ("x-codex-turn-metadata", said),
+        *((("x-openai-internal-codex-responses-lite", "true"),) if run.model.inline_tools else ()),
         ("x-client-request-id", thread.id),
         ("session-id", thread.id),
         ("thread-id", thread.id),
