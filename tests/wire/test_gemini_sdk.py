@@ -12,6 +12,7 @@ from google import genai
 from google.genai import errors, types
 
 from simulators import Simulator, faults
+from simulators.dialects.gemini.fields import MESSAGES
 from simulators.shells.serving import ServedOnThread
 from simulators.shells.virtual_time import EPOCH, VirtualClock, run
 
@@ -188,6 +189,13 @@ def test_every_body_and_chunk_is_what_the_types_declare() -> None:
         assert strict(types.GenerateContentResponse, event).usage_metadata.prompt_token_count == 5
     listed = msgspec.json.decode(raw("in process", {"turns": [TURN]}, STREAM)[2])
     assert [msgspec.json.encode(chunk) for chunk in listed] == events
+
+
+@pytest.mark.parametrize("name", ["Part", "Content", "ThinkingConfig", "FunctionDeclaration", "ExecutableCode"])
+def test_every_field_that_the_sdk_can_send_is_known(name: str) -> None:
+    """An unknown one would be refused."""
+    known = set(MESSAGES[name])
+    assert {field.alias for field in getattr(types, name).model_fields.values()} <= known
 
 
 def test_a_stream_adds_up_to_the_whole_answer(door: str, way: str) -> None:

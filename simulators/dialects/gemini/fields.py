@@ -88,6 +88,7 @@ MESSAGES: Mapping[str, Fields] = {
         "serviceTier": "string",
         "store": "bool",
         "labels": "{}string",
+        "continuationToken": "bytes",
     },
     "CountTokensRequest": {
         "model": "string",
@@ -112,6 +113,11 @@ MESSAGES: Mapping[str, Fields] = {
         "partMetadata": "Struct",
         "mediaResolution": "Value",
         "mediaProcessing": "Struct",
+        "audioTranscription": "Struct",
+        "speechMetadata": "Struct",
+        "audioMetadata": "Struct",
+        "documentMetadata": "Struct",
+        "spreadsheetMetadata": "Struct",
     },
     "Blob": {"mimeType": "string", "data": "bytes", "displayName": "string"},
     "FileData": {"mimeType": "string", "fileUri": "string", "displayName": "string"},
@@ -231,6 +237,6 @@ ENUMS: Mapping[str, tuple[str, frozenset[str]]] = {
     ),
     "ThinkingLevel": (
         "ThinkingConfig.ThinkingLevel",
-        frozenset({"THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH"}),
+        frozenset({"THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH", "XHIGH"}),
     ),
 }
