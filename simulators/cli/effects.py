@@ -36,6 +36,22 @@ class ReadStdin:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchStdin:
+    """From now on stdin is read while the fake waits for something else, too. Result: None.
+
+    A line that contains one of `words` (blanks do not count) is not kept for `ReadStdin`, it is thrown into the fake as
+    `Heard`, at the effect that it waits for. All other lines stay in order.
+    """
+
+    words: Sequence[bytes]
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line is thrown rather than kept."""
+        squeezed = line.replace(b" ", b"")
+        return any(word in squeezed for word in self.words)
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """An HTTP request to the provider. Result: a `Reply`, whose body is then read with `NextChunk`.
 
@@ -173,6 +189,7 @@ Effect = (
     Write
     | Wait
     | ReadStdin
+    | WatchStdin
     | Call
     | NextChunk
     | Hangup
@@ -208,3 +225,15 @@ class Start:
 
 class Interrupted(Exception):
     """Thrown into a fake at the effect that it waits for: the user pressed Ctrl-C (SIGINT)."""
+
+
+class Heard(Exception):
+    """Thrown into a fake at the effect that it waits for: `line` came on a watched stdin."""
+
+    def __init__(self, line: bytes) -> None:
+        super().__init__(line.decode("utf-8", "replace").strip())
+        self.line = line
+
+
+# Where a fake waits for the world; only there something is thrown into it, so that what it writes stays whole.
+WAITING = (Wait, Call, NextChunk, Exec, HearServer, ReadStdin)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from simulators.cli.config import FakeConfig, parse_config
 from simulators.cli.effects import (
+    WAITING,
     Call,
     Die,
     Effect,
@@ -21,6 +22,7 @@ from simulators.cli.effects import (
     Executed,
     Exit,
     Hangup,
+    Heard,
     HearServer,
     IgnoreSigterm,
     Interrupted,
@@ -35,6 +37,7 @@ from simulators.cli.effects import (
     StartServer,
     TellServer,
     Wait,
+    WatchStdin,
     Write,
     WriteFile,
 )
@@ -75,7 +78,7 @@ class Spawn:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: str
-    stdin: bytes
+    stdin: bytes | None
     at: float
     exit: int | None = None
 
@@ -105,14 +108,17 @@ class FakeProcesses:
         self._alone: Provider | None = None
 
     async def spawn(
-        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: bytes = b"", pty: bool = False
+        self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: bytes | None = b"", pty: bool = False
     ) -> Process:
-        """Start a program. Raises `FileNotFoundError` for one that is no fake when there is no fallback."""
+        """Start a program. Raises `FileNotFoundError` for one that is no fake when there is no fallback.
+
+        `stdin=None` leaves a fake's standard input open, to be written with `FakeProcess.write` until `close_stdin`.
+        """
         name = os.path.basename(argv[0]) if argv else ""
         if name not in FAKES:
             if self._fallback is None:
                 raise FileNotFoundError(2, "No such file or directory", argv[0] if argv else "")
-            started: Process = await self._fallback.spawn(argv, cwd=cwd, env=env, stdin=stdin, pty=pty)
+            started: Process = await self._fallback.spawn(argv, cwd=cwd, env=env, stdin=stdin or b"", pty=pty)
             return started
         provider = self._provider()
         spawn = Spawn(name, tuple(argv), dict(env), cwd, stdin, provider.clock.now())
@@ -178,11 +184,15 @@ class FakeProcess:
         self._real_path = real_path
         self._program, self._spawn, self._provider = program, spawn, provider
         self._out, self._err = _Pipe(), _Pipe()
-        self._stdin = spawn.stdin
+        self._stdin = spawn.stdin or b""
+        self._stdin_open = spawn.stdin is None
+        self._stdin_changed = asyncio.Event()
+        self._watched: WatchStdin | None = None
+        self._waits = False  # at an effect into which a watched line may be thrown
         self._reader: AnswerReader | None = None
         self._ignores_sigterm = False
         self._linger = 0.0
-        self._interrupt = False
+        self._interrupt: Interrupted | Heard | None = None
         self._child: asyncio.subprocess.Process | None = None
         self._servers: dict[str, asyncio.subprocess.Process] = {}
         loop = asyncio.get_running_loop()
@@ -210,8 +220,32 @@ class FakeProcess:
     def interrupt(self) -> None:
         """SIGINT: the CLI notes the interruption and exits with 0."""
         if not self._exited.done():
-            self._interrupt = True
+            self._interrupt = Interrupted()
             self._task.cancel()
+
+    def write(self, data: bytes) -> None:
+        """More standard input, for a fake that was started with `stdin=None`."""
+        self._stdin += data
+        self._stdin_changed.set()
+        if self._waits and self._interrupt is None and (line := self._hear()) is not None:
+            self._interrupt = Heard(line)
+            self._task.cancel()
+
+    def close_stdin(self) -> None:
+        """The end of standard input."""
+        self._stdin_open = False
+        self._stdin_changed.set()
+
+    def _hear(self) -> bytes | None:
+        """Take the first watched line out of what came."""
+        if self._watched is None:
+            return None
+        lines = self._stdin.splitlines(keepends=True)
+        for index, line in enumerate(lines):
+            if line.endswith(b"\n") and self._watched.wants(line):
+                self._stdin = b"".join(lines[:index] + lines[index + 1 :])
+                return line
+        return None
 
     def kill(self) -> None:
         """SIGKILL, to the whole group."""
@@ -270,15 +304,30 @@ class FakeProcess:
                 effect = self._program.send(result)
                 while True:
                     try:
-                        result = await self._perform(effect)
+                        result = await self._attend(effect)
                         break
-                    except asyncio.CancelledError:
-                        if not self._interrupt:
+                    except (asyncio.CancelledError, Heard) as thrown:
+                        told = thrown if isinstance(thrown, Heard) else self._interrupt
+                        if told is None:
                             raise
-                        self._interrupt = False
-                        effect = self._program.throw(Interrupted())
+                        self._interrupt = None
+                        effect = self._program.throw(told)
             except StopIteration:
                 self._finish(0)
+
+    async def _attend(self, effect: Effect) -> Any:
+        """Perform an effect; a watched line ends the waiting."""
+        if not isinstance(effect, WAITING) or isinstance(effect, ReadStdin):
+            return await self._perform(effect)
+        if (line := self._hear()) is not None:
+            raise Heard(line)
+        self._waits = True
+        try:
+            return await self._perform(effect)
+        finally:
+            self._waits = False
+            if self._child is not None and self._child.returncode is None:
+                _end_group(self._child)
 
     async def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Write):
@@ -297,12 +346,14 @@ class FakeProcess:
         if isinstance(effect, StartServer | TellServer | HearServer):
             return await self._serve(effect)
         if isinstance(effect, ReadStdin):
-            return self._read_stdin(effect)
+            return await self._read_stdin(effect)
         if isinstance(effect, Now):
             return self._provider.clock.now()
         if isinstance(effect, ReadFile | ListFiles | WriteFile):
             return perform_file(replace(effect, path=self._real_path(effect.path)))
-        if isinstance(effect, IgnoreSigterm):
+        if isinstance(effect, WatchStdin):
+            self._watched = effect
+        elif isinstance(effect, IgnoreSigterm):
             self._ignores_sigterm = True
         elif isinstance(effect, Orphan):
             self._linger = effect.seconds
@@ -322,7 +373,14 @@ class FakeProcess:
         self._reader.leave()
         return None
 
-    def _read_stdin(self, effect: ReadStdin) -> bytes:
+    async def _read_stdin(self, effect: ReadStdin) -> bytes:
+        try:
+            async with asyncio.timeout(effect.timeout_s):
+                while self._stdin_open and (effect.all or b"\n" not in self._stdin):
+                    self._stdin_changed.clear()
+                    await self._stdin_changed.wait()
+        except TimeoutError:
+            return b""
         end = len(self._stdin) if effect.all else self._stdin.find(b"\n") + 1 or len(self._stdin)
         taken, self._stdin = self._stdin[:end], self._stdin[end:]
         return taken

@@ -11,11 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isinf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from simulators.cli.effects import (
+    WAITING,
     Call,
     CallFailed,
     Die,
@@ -24,6 +27,7 @@ from simulators.cli.effects import (
     Executed,
     Exit,
     Hangup,
+    Heard,
     HearServer,
     IgnoreSigterm,
     Interrupted,
@@ -39,6 +43,7 @@ from simulators.cli.effects import (
     StartServer,
     TellServer,
     Wait,
+    WatchStdin,
     Write,
     WriteFile,
 )
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
     from simulators.shells.answers import AnswerReader, Provider
+    from simulators.shells.stdin_watch import StdinWatch
 
 _CHUNK = 65536
 _TIMEOUT_S = 600.0  # the CLI's own limit on a silent connection
@@ -74,6 +80,7 @@ class Performer:
         self._response: HTTPResponse | None = None
         self._reader: AnswerReader | None = None
         self.child: subprocess.Popen[bytes] | None = None
+        self.watch: StdinWatch | None = None
         self._servers = Servers()
 
     def perform(self, effect: Effect) -> Any:
@@ -83,7 +90,12 @@ class Performer:
         if isinstance(effect, Wait):
             return _sleep(effect.seconds)
         if isinstance(effect, ReadStdin):
-            return _read_stdin(effect)
+            return _read_stdin(effect) if self.watch is None else _watched(self.watch, effect)
+        if isinstance(effect, WatchStdin):
+            from simulators.shells.stdin_watch import StdinWatch
+
+            self.watch = StdinWatch(effect)
+            return None
         if isinstance(effect, Call):
             return self._call(effect)
         if isinstance(effect, NextChunk):
@@ -178,9 +190,22 @@ class Performer:
         self._servers.close()
         self._hang_up()
 
-    def kill_child(self) -> None:
-        """End the tool that runs, with all that it started, and the servers."""
+    def kill_all(self) -> None:
+        """End the tool that runs and the servers."""
         self._servers.close()
+        self.kill_child()
+
+    def interruption(self) -> Interrupted | Heard:
+        """What was meant by a SIGINT: a line on stdin that must be heard, or the user's Ctrl-C."""
+        line = self.watch.heard() if self.watch is not None else None
+        if line is None:
+            self.kill_all()
+            return Interrupted()
+        self.kill_child()
+        return Heard(line)
+
+    def kill_child(self) -> None:
+        """End the tool that runs, with all that it started."""
         if self.child is not None and self.child.poll() is None:
             try:
                 os.killpg(self.child.pid, signal.SIGKILL)
@@ -272,15 +297,52 @@ def _read_stdin(effect: ReadStdin) -> bytes:
             return b"".join(parts)
 
 
+def _watched(watch: "StdinWatch", effect: ReadStdin) -> bytes:
+    return watch.rest() if effect.all else watch.line(effect.timeout_s)
+
+
+class Gate:
+    """Lets SIGINT through only while the fake waits: at any other moment it is kept until it does."""
+
+    def __init__(self) -> None:
+        self._open = self._pending = False
+
+    def knock(self, _number: int, _frame: Any) -> None:
+        """The signal's handler."""
+        if self._open:
+            self._open = False
+            raise KeyboardInterrupt
+        self._pending = True
+
+    @contextmanager
+    def open(self, effect: Effect, watch: "StdinWatch | None") -> Iterator[None]:
+        """Raises KeyboardInterrupt inside when there is something to tell."""
+        if not isinstance(effect, WAITING):
+            yield
+            return
+        listens = watch is not None and not isinstance(effect, ReadStdin)
+        self._open = True
+        try:
+            if self._pending or (listens and watch is not None and watch.arm()):
+                self._pending = False
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._open = False
+            if listens and watch is not None:
+                watch.disarm()
+
+
 def drive(program: Program, performer: Performer) -> int:
     """Perform a fake's effects to its end; the exit code. SIGINT is thrown into the fake, SIGTERM ends it with 143."""
 
     def terminated(_number: int, _frame: Any) -> None:
-        performer.kill_child()
+        performer.kill_all()
         os._exit(143)
 
+    gate = Gate()
     signal.signal(signal.SIGTERM, terminated)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, gate.knock)
     result: Any = None
     try:
         effect = program.send(None)
@@ -291,10 +353,10 @@ def drive(program: Program, performer: Performer) -> int:
                 signal.signal(effect.signal, signal.SIG_DFL) if effect.signal != signal.SIGKILL else None
                 os.kill(os.getpid(), effect.signal)
             try:
-                result = performer.perform(effect)
+                with gate.open(effect, performer.watch):
+                    result = performer.perform(effect)
             except KeyboardInterrupt:
-                performer.kill_child()
-                effect = program.throw(Interrupted())
+                effect = program.throw(performer.interruption())
                 continue
             effect = program.send(result)
     except StopIteration:

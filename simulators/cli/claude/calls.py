@@ -184,6 +184,8 @@ def _listener(context: Context, plan: Plan) -> Listener:
 
 def _forward(context: Context, starting: Message, data: Mapping[str, Any]) -> Steps:
     """`stream_event` lines of --include-partial-messages."""
+    if data.get("type") == "message_start":
+        context.turn.underway = counts(starting.get("usage"))
     if not context.out.partial:
         return
     rich = context.version.rich_events
@@ -239,6 +241,7 @@ def _book(context: Context, plan: Plan, answer: Answer) -> Steps:
         usage = {}  # the older version charges at the end of a stream, and only there
     _charge(context, plan, usage)
     turn = context.turn
+    turn.underway = None
     if not plan.summary:
         if turn.first_event is None:
             turn.first_event = answer.first_event_at

@@ -4,6 +4,8 @@ Lengths and parameter names are taken from recorded requests; the descriptions a
 is a string unless its name is followed by a type; a trailing `!` marks a required one.
 """
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from simulators.cli.claude.texts import prose
@@ -13,6 +15,7 @@ _TYPES = {"b": "boolean", "n": "number", "i": "integer", "a": "array", "o": "obj
 # name: (length of the description on announced models, on inline models, parameters)
 _2_1_332: dict[str, tuple[int, int, str]] = {
     "Agent": (3225, 8227, "description! effort isolation model prompt! run_in_background:b subagent_type"),
+    "AskUserQuestion": (1394, 1394, "questions:a! answers:o annotations:o metadata:o"),
     "Bash": (2110, 10778, "command! dangerouslyDisableSandbox:b description run_in_background:b timeout:n"),
     "Edit": (360, 1094, "file_path! new_string! old_string! replace_all:b"),
     "ListAgents": (1433, 1433, "channel cursor q"),
@@ -101,3 +104,42 @@ def problems(name: str, version: str, given: dict[str, Any]) -> list[tuple[str, 
     expected = schema(name, version)
     missing = [("missing", key) for key in expected["required"] if key not in given]
     return missing + [("unexpected", key) for key in given if key not in expected["properties"]]
+
+
+def structured_output(schema_text: str) -> dict[str, Any]:
+    """The tool that --json-schema adds."""
+    return {
+        "name": "StructuredOutput",
+        "description": prose("tool StructuredOutput", STRUCTURED_OUTPUT_LENGTH),
+        "input_schema": json.loads(schema_text),
+    }
+
+
+STRUCTURED_OUTPUT_LENGTH = 178
+
+
+def unfit(schema: Mapping[str, Any], value: Any, at: str = "root") -> str:
+    """What keeps a value from fitting a JSON Schema (types, required, properties, items, enum), or ""."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "number": (int, float),
+        "integer": (int,), "null": (type(None),),
+    }  # fmt: skip
+    kind = schema.get("type")
+    if isinstance(kind, str) and kind in kinds:
+        fits = isinstance(value, kinds[kind]) and not (kind in ("number", "integer") and isinstance(value, bool))
+        if not fits:
+            return f"{at}: must be {kind}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{at}: must be equal to one of the allowed values"
+    if isinstance(value, dict):
+        properties = schema.get("properties") or {}
+        for key in schema.get("required") or ():
+            if key not in value:
+                return f"{at}: must have required property '{key}'"
+        if schema.get("additionalProperties") is False and set(value) - set(properties):
+            return f"{at}: must NOT have additional properties"
+        problems = (unfit(sub, value[key], f"/{key}") for key, sub in properties.items() if key in value)
+        return next((p for p in problems if p), "")
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return next((p for i, item in enumerate(value) if (p := unfit(schema["items"], item, f"{at}/{i}"))), "")
+    return ""

@@ -18,6 +18,7 @@ from simulators.cli.effects import Effect, Now, Start
 from simulators.cli.ids import SeededIds
 
 if TYPE_CHECKING:
+    from simulators.cli.claude.control import Control
     from simulators.cli.claude.mcp import Mcp
 
 Steps = Generator[Effect, Any, None]
@@ -50,6 +51,10 @@ class Turn:
     safety_stops: int = 0
     refused: bool = False
     streamed: bool = True
+    underway: Counts | None = None  # of an answer that has begun and is not booked yet
+    reminded: bool = False  # of the structured output that is missing
+    pushed: bool = False  # a Stop hook has sent the model on
+    structured: Any = None  # what the model handed to StructuredOutput
 
 
 @dataclass(slots=True)
@@ -82,6 +87,14 @@ class Context:
         self.device = prose_digest(self.home)
         self.base_url = start.env.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com").rstrip("/")
         self.mcp: Mcp | None = None
+        self.control: Control | None = None
+        self.hook_settings: Mapping[str, Any] = {}
+        self.allowed_rules: list[str] = []  # of settings files and of the host's answers
+        self.denied_rules: list[str] = []
+        self.model_setting: str | None = None
+        self.thinking_budget = options.max_thinking_tokens
+        self.prompt_id = ""
+        self.started_hooks = False
         self.superseding: tuple[str, ...] = ()  # rows that the next answer takes the place of
 
     # -- rows ---------------------------------------------------------------------------------------------------
@@ -110,6 +123,19 @@ class Context:
         """Print an event with the session's id and an id of its own."""
         yield from self.out.event({"type": kind, **body, "session_id": self.session.id, "uuid": self.ids.uuid()})
 
+    @property
+    def mode(self) -> str:
+        """The permission mode in force."""
+        if self.options.dangerously_skip_permissions:
+            return "bypassPermissions"
+        return self.options.permission_mode or "default"
+
+    def join_host_servers(self) -> Steps:
+        """Greet the MCP servers that live in the host, once."""
+        from simulators.cli.claude.mcp import join_host
+
+        yield from join_host(self)
+
     # -- prompt -------------------------------------------------------------------------------------------------
 
     @property
@@ -125,7 +151,7 @@ class Context:
         """The system prompt that this launch's flags ask for: its sections, and whether text was appended."""
         appended = self.options.append_system_prompt
         if self.options.system_prompt is not None:
-            sections = [self.options.system_prompt]
+            sections = [self.options.system_prompt] if self.options.system_prompt else []
         else:
             length = self.version.for_model(self.version.system_prompt_length, self.model.id, self.model.form)
             sections = [f"{prose(f'system {self.version.name}', length - 20)} cwd: {self.start.cwd}"]
@@ -146,8 +172,12 @@ class Context:
     def tool_names(self) -> list[str]:
         """Built-in tools that travel, after --tools and --disallowedTools."""
         names = list(self.version.tools)
+        if self.options.permission_prompt_tool and self.version.rich_events:
+            names.insert(names.index("Agent") + 1, "AskUserQuestion")
+        if self.options.json_schema is not None:
+            names = with_structured_output(names)
         if self.options.tools is not None and self.options.tools != ["default"]:
-            names = [n for n in names if n in self.options.tools]
+            names = [n for n in names if n in self.options.tools or n == "StructuredOutput"]
         denied = {n for n in self.options.disallowed_tools if "(" not in n}
         return [n for n in names if n not in denied]
 
@@ -190,7 +220,10 @@ class Context:
             system=request.system_blocks(
                 version, sections=sections, appended=appended, first_user=first_text(made), control=control
             ),
-            tools=[*request.tools(version, model, names=named), *self._bridged_tools(plan)],
+            tools=[
+                *request.tools(version, model, names=named, schema=self.options.json_schema),
+                *self._bridged_tools(plan),
+            ],
             user_id=request.user_id(version, device=self.device, session=self.session.id),
             max_tokens=plan.max_tokens or (20_000 if sections == [SUMMARISER] else self.budget(model)),
             effort=self.effort if model.effort else None,
@@ -200,6 +233,9 @@ class Context:
         )
         if not shows and model.form == "announced" and version.rich_requests:
             body["thinking"] = {"type": "adaptive"}
+        if self.thinking_budget is not None and version.rich_requests:
+            budget = self.thinking_budget
+            body["thinking"] = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "disabled"}
         if not plan.stream:
             body["stream"] = False
             if not version.rich_requests:
@@ -228,6 +264,12 @@ class Context:
             hidden = ("ToolSearch", "DeferredToolPlaceholder")
             names = sorted([n for n in names if n not in hidden] + list(self.version.deferred_tools))
         return betas, names, shows
+
+
+def with_structured_output(names: list[str]) -> list[str]:
+    """The tools with the one that --json-schema adds, where it stands on the wire."""
+    at = names.index("ToolSearch") if "ToolSearch" in names else len(names)
+    return [*names[:at], "StructuredOutput", *names[at:]]
 
 
 SUMMARISER = "You are a helpful AI assistant tasked with summarizing conversations."

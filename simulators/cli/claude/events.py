@@ -17,6 +17,16 @@ _AGENTS_332 = ("claude", "Explore", "general-purpose", "Plan", "statusline-setup
 _AGENTS_19 = ("Bash", "general-purpose", "statusline-setup", "Explore", "Plan")
 
 
+def commands(version: Version) -> tuple[str, ...]:
+    """The slash commands that it lists."""
+    return _COMMANDS_332 if version.init_extra else _COMMANDS_19
+
+
+def agents(version: Version) -> tuple[str, ...]:
+    """The kinds of subagents that it lists."""
+    return _AGENTS_332 if version.init_extra else _AGENTS_19
+
+
 def init(
     version: Version,
     *,
@@ -42,7 +52,7 @@ def init(
         "mcp_servers": list(mcp_servers),
         "model": model,
         "permissionMode": mode,
-        "slash_commands": list(_COMMANDS_332 if new else _COMMANDS_19),
+        "slash_commands": list(commands(version)),
     }
     if new:
         made["terminal_slash_commands"] = []
@@ -50,7 +60,7 @@ def init(
         "apiKeySource": key_source,
         "claude_code_version": version.name,
         "output_style": "default",
-        "agents": list(_AGENTS_332 if new else _AGENTS_19),
+        "agents": list(agents(version)),
         "skills": ["code-review", "loop", "simplify", "verify"] if new else [],
         "plugins": [],
     }

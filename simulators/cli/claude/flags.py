@@ -46,6 +46,12 @@ class Options:
     effort: str | None = None
     autocompact: str | None = None
     bare: bool = False
+    json_schema: str | None = None
+    permission_prompt_tool: str | None = None
+    setting_sources: str | None = None
+    settings: str | None = None
+    include_hook_events: bool = False
+    max_thinking_tokens: int | None = None
     show: Literal["version", "help"] | None = None
 
 
@@ -86,7 +92,7 @@ _COMMON: dict[str, Flag] = {
     "--ide": Flag("none"),
     "--include-partial-messages": Flag("none", "include_partial_messages"),
     "--input-format": Flag("one", "input_format", "--input-format <format>", ("text", "stream-json")),
-    "--json-schema": Flag("one", spelled="--json-schema <schema>"),
+    "--json-schema": Flag("one", "json_schema", "--json-schema <schema>"),
     "--max-budget-usd": Flag("one", "max_budget_usd", "--max-budget-usd <amount>"),
     "--max-turns": Flag("one", "max_turns", "--max-turns <turns>"),
     "--mcp-config": Flag("many", "mcp_config", "--mcp-config <configs...>"),
@@ -95,14 +101,14 @@ _COMMON: dict[str, Flag] = {
     "--no-chrome": Flag("none"),
     "--no-session-persistence": Flag("none", "no_session_persistence"),
     "--output-format": Flag("one", "output_format", "--output-format <format>", _FORMATS),
-    "--permission-prompt-tool": Flag("one", spelled="--permission-prompt-tool <tool>"),
+    "--permission-prompt-tool": Flag("one", "permission_prompt_tool", "--permission-prompt-tool <tool>"),
     "--plugin-dir": Flag("many", spelled="--plugin-dir <paths...>"),
     "--print": Flag("none", "print", short="-p"),
     "--replay-user-messages": Flag("none", "replay_user_messages"),
     "--resume": Flag("maybe", "resume", short="-r"),
     "--session-id": Flag("one", "session_id", "--session-id <uuid>"),
-    "--setting-sources": Flag("one", spelled="--setting-sources <sources>"),
-    "--settings": Flag("one", spelled="--settings <file-or-json>"),
+    "--setting-sources": Flag("one", "setting_sources", "--setting-sources <sources>"),
+    "--settings": Flag("one", "settings", "--settings <file-or-json>"),
     "--strict-mcp-config": Flag("none", "strict_mcp_config"),
     "--system-prompt": Flag("one", "system_prompt", "--system-prompt <prompt>"),
     "--system-prompt-file": Flag("one", "system_prompt_file", "--system-prompt-file <file>"),
@@ -127,7 +133,8 @@ _FLAGS: dict[str, dict[str, Flag]] = {
         "--effort": Flag("one", "effort", "--effort <level>", ("low", "medium", "high", "xhigh", "max")),
         "--exclude-dynamic-system-prompt-sections": Flag("none"),
         "--forward-subagent-text": Flag("none"),
-        "--include-hook-events": Flag("none"),
+        "--include-hook-events": Flag("none", "include_hook_events"),
+        "--max-thinking-tokens": Flag("one", "max_thinking_tokens", "--max-thinking-tokens <tokens>"),
         "--name": Flag("one", spelled="-n, --name <name>", short="-n"),
         "--permission-prompts": Flag("one", spelled="--permission-prompts <target>", choices=("host", "none")),
         "--plugin-url": Flag("one", spelled="--plugin-url <url>"),
@@ -224,6 +231,8 @@ def _set(options: Options, name: str, flag: Flag, values: list[str]) -> None:
         options.max_turns = _number(flag, values[0])
     elif flag.field == "max_budget_usd":
         options.max_budget_usd = float(values[0])
+    elif flag.field == "max_thinking_tokens":
+        options.max_thinking_tokens = int(values[0]) if values[0].isdigit() else None
     else:
         setattr(options, flag.field, values[0] if values else "")
 

@@ -1,6 +1,6 @@
 """One turn: the prompt goes in, the model and its tools take turns, a result comes out."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from simulators.cli.claude import compaction, events
@@ -8,19 +8,31 @@ from simulators.cli.claude.api import Answer
 from simulators.cli.claude.calls import ask, host
 from simulators.cli.claude.context import Context, Plan, Steps, Turn
 from simulators.cli.claude.errors import NOT_LOGGED_IN, Ending, Trouble, ending, too_long
+from simulators.cli.claude.hooks import Verdict, run_hooks
 from simulators.cli.claude.limits import broken_off, cut_off, refused
+from simulators.cli.claude.permissions import rejected
 from simulators.cli.claude.result import fail, finish
 from simulators.cli.claude.rows import attachment, stamp
-from simulators.cli.claude.session import Row
-from simulators.cli.claude.tools import context_mode, run_tool
+from simulators.cli.claude.session import Row, dump
+from simulators.cli.claude.stream import say_interrupted
+from simulators.cli.claude.tools import deliver, run_tool
 from simulators.cli.claude.usage import Ledger, estimate
 from simulators.cli.effects import Effect, Now
+
+ENFORCE = (
+    "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. Call this tool now."
+)
 
 
 def run_turn(context: Context, content: Any) -> Generator[Effect, Any, bool]:
     """Process one prompt (text, or blocks of input stream-json). True if it was answered."""
     now = yield Now()
     context.turn = Turn(now)
+    context.prompt_id = context.ids.uuid()
+    yield from _start_session(context)
+    verdict = yield from run_hooks(context, "UserPromptSubmit", {"prompt": _words(content)})
+    if verdict.blocked or verdict.stopped:
+        return (yield from _turned_away(context, content, verdict))
     yield from _remember_prompt(context, content)
     if not _has_key(context):
         yield from emit_init(context)
@@ -29,6 +41,34 @@ def run_turn(context: Context, content: Any) -> Generator[Effect, Any, bool]:
     if context.options.replay_user_messages:
         yield from _replay(context)
     return (yield from _converse(context))
+
+
+def _start_session(context: Context) -> Steps:
+    """SessionStart hooks run before the first prompt of a process."""
+    if not context.started_hooks:
+        context.started_hooks = True
+        source = "resume" if context.options.resume is not None or context.options.continue_ else "startup"
+        about: dict[str, Any] = {"source": source}
+        if context.version.rich_events:
+            about["model"] = context.model.id
+        yield from run_hooks(context, "SessionStart", about, subject=source)
+
+
+def _turned_away(context: Context, content: Any, verdict: Verdict) -> Generator[Effect, Any, bool]:
+    """A UserPromptSubmit hook keeps the prompt from the model."""
+    yield from emit_init(context)
+    if context.version.rich_events:
+        said = f"UserPromptSubmit operation blocked by hook:\n{verdict.reason}\n\nOriginal prompt: {_words(content)}"
+        outcome = {"kind": "blocked_by_hook", "prompt_kept": False, "reason": verdict.reason}
+        more = {"level": "warning", "prevent_continuation": True, "prompt_submit_outcome": outcome}
+        yield from context.emit("system", subtype="informational", content=said, **more)
+    context.turn.steps = 0
+    yield from finish(context, "success", is_error=False, terminal=None, result="")
+    return True
+
+
+def _words(content: Any) -> str:
+    return content if isinstance(content, str) else " ".join(str(b.get("text", "")) for b in content)
 
 
 def _replay(context: Context) -> Steps:
@@ -43,6 +83,8 @@ def emit_init(context: Context) -> Steps:
     """The `init` event that every turn begins with."""
     version = context.version
     tools = [("Task" if n == "Agent" else n) for n in context.tool_names if n != "DeferredToolPlaceholder"]
+    if context.options.permission_prompt_tool and version.rich_events:
+        tools += ["EnterPlanMode", "ExitPlanMode"]
     tools = sorted([*tools, *version.deferred_tools], key=lambda n: (n != "Task", n)) if version.rich_events else tools
     servers: list[dict[str, Any]] = []
     if context.mcp is not None:
@@ -56,7 +98,7 @@ def emit_init(context: Context) -> Steps:
             tools=tools,
             mcp_servers=servers,
             model=context.model.id,
-            mode=context_mode(context),
+            mode=context.mode,
             key_source="ANTHROPIC_API_KEY" if context.env.get("ANTHROPIC_API_KEY") else "none",
             uuid=context.ids.uuid(),
             temp=context.env.get("TMPDIR", "/tmp"),
@@ -72,7 +114,7 @@ def _has_key(context: Context) -> bool:
 def _remember_prompt(context: Context, content: Any) -> Steps:
     """The prompt is on disk before anything is sent."""
     now = yield Now()
-    text = content if isinstance(content, str) else " ".join(str(b.get("text", "")) for b in content)
+    text = _words(content)
     if context.version.rich_events:
         yield from context.note("queue-operation", operation="enqueue", timestamp=stamp(now), content=text)
     yield from context.note("queue-operation", operation="dequeue", timestamp=stamp(now))
@@ -80,8 +122,8 @@ def _remember_prompt(context: Context, content: Any) -> Steps:
     body: dict[str, Any] = {"message": {"role": "user", "content": content}}
     if context.version.rich_events:
         position = {"promptIndex": 0, "turnIndex": context.prompt_index}
-        body = {"promptId": context.ids.uuid(), **body, "promptSource": "sdk", "turnPosition": position}
-    yield from context.add("user", **body, permissionMode=context_mode(context))
+        body = {"promptId": context.prompt_id, **body, "promptSource": "sdk", "turnPosition": position}
+    yield from context.add("user", **body, permissionMode=context.mode)
     yield from _announce_missing(context)
 
 
@@ -124,16 +166,49 @@ def _converse(context: Context) -> Generator[Effect, Any, bool]:
                 return over
             refusals += 1
         elif calls and stop != "pause_turn":
-            for call in calls:
-                yield from _use_tool(context, call)
+            if (yield from _use_tools(context, calls)):
+                yield from say_interrupted(context, tools=True)
+                return False
+            if context.turn.structured is not None:
+                return (yield from _succeed(context, answer))
             yield from compaction.announce_tokens(context)
             limit = context.options.max_turns
             if limit is not None and _model_steps(context) >= limit:
                 return (yield from _too_many_turns(context, limit))
             if _over_budget(context):
                 return (yield from _budget_gone(context))
+        elif (yield from _goes_on(context, answer)):
+            continue
         else:
             return (yield from _succeed(context, answer))
+
+
+def _goes_on(context: Context, answer: Answer) -> Generator[Effect, Any, bool]:
+    """Whether something keeps the model at work that thought it was done: a missing structured output, a Stop hook."""
+    if context.options.json_schema is not None and not context.turn.reminded:
+        context.turn.reminded = True
+        yield from _push(context, ENFORCE)
+        return True
+    texts = [b["text"] for b in answer.message["content"] if b.get("type") == "text"]
+    about: dict[str, Any] = {"stop_hook_active": context.turn.pushed}
+    if context.version.rich_events:
+        about |= {"last_assistant_message": texts[-1] if texts else "", "background_tasks": [], "session_crons": []}
+    verdict = yield from run_hooks(context, "Stop", about)
+    if not verdict.blocked or verdict.stopped:
+        return False
+    context.turn.pushed = True
+    yield from _push(context, f"Stop hook feedback:\n{verdict.reason}")
+    return True
+
+
+def _push(context: Context, text: str) -> Steps:
+    """Words put into the user's mouth."""
+    content = [{"type": "text", "text": text}]
+    row = yield from context.add("user", message={"role": "user", "content": content}, isMeta=True)
+    context.turn.steps += 1
+    event = {"type": "user", "message": row["message"], "parent_tool_use_id": None, "session_id": context.session.id}
+    if context.version.rich_events:
+        yield from context.out.event({**event, "uuid": row["uuid"], "timestamp": row["timestamp"], "isSynthetic": True})
 
 
 def _model_steps(context: Context) -> int:
@@ -193,29 +268,14 @@ def _remember_answer(context: Context, answer: Answer) -> Steps:
         yield from context.note("tools-used", tools=names)
 
 
-def _use_tool(context: Context, call: Mapping[str, Any]) -> Steps:
-    outcome = yield from run_tool(context, call)
-    rich = context.version.rich_events
-    turn = context.turn
-    turn.steps += 1
-    if outcome.denied is not None:
-        turn.denials.append({"tool_name": call["name"], "tool_use_id": call["id"], "tool_input": call["input"]})
-        if rich:
-            body = {"subtype": "permission_denied", "tool_name": call["name"], "tool_use_id": call["id"]}
-            if outcome.denied_by_mode:
-                body["decision_reason_type"] = "mode"
-            yield from context.emit("system", **body, message=outcome.denied)
-    message = {"role": "user", "content": [outcome.block]}
-    yield from context.add("user", message=message, toolUseResult=outcome.report)
-    now = yield Now()
-    event: dict[str, Any] = {"type": "user", "message": message, "parent_tool_use_id": None}
-    event |= {"session_id": context.session.id, "uuid": context.ids.uuid()}
-    if rich:
-        event["timestamp"] = stamp(now)
-    event["tool_use_result"] = outcome.report
-    if rich and outcome.decision is not None:
-        event["tool_result_meta"] = [{"id": call["id"], **outcome.meta, "permission_decision": outcome.decision}]
-    yield from context.out.event(event)
+def _use_tools(context: Context, calls: Sequence[Mapping[str, Any]]) -> Generator[Effect, Any, bool]:
+    """Run the calls of one message. True if the user stops the turn; what is left is refused then."""
+    stopped = False
+    for call in calls:
+        outcome = rejected(call["id"]) if stopped else (yield from run_tool(context, call))
+        yield from deliver(context, call, outcome)
+        stopped = stopped or outcome.stops
+    return stopped
 
 
 def _ending(context: Context, trouble: Trouble) -> Ending:
@@ -228,7 +288,10 @@ def _ending(context: Context, trouble: Trouble) -> Ending:
 
 def _succeed(context: Context, answer: Answer) -> Generator[Effect, Any, bool]:
     texts = [b["text"] for b in answer.message["content"] if b.get("type") == "text"]
-    yield from finish(context, "success", is_error=False, terminal="completed", result=texts[-1] if texts else "")
+    body: dict[str, Any] = {"result": texts[-1] if texts else ""}
+    if context.turn.structured is not None:
+        body = {"result": dump(context.turn.structured), "structured_output": context.turn.structured}
+    yield from finish(context, "success", is_error=False, terminal="completed", **body)
     return True
 
 

@@ -8,12 +8,15 @@ from typing import Any
 from simulators.cli.claude import session as sessions
 from simulators.cli.claude.commands import slash_command
 from simulators.cli.claude.context import Context, Settings
+from simulators.cli.claude.control import BadInput
 from simulators.cli.claude.flags import Options, UsageError, parse
 from simulators.cli.claude.loop import restore, run_turn
 from simulators.cli.claude.mcp import McpProblem, connect
 from simulators.cli.claude.models import lookup
 from simulators.cli.claude.repair import mend
 from simulators.cli.claude.session import Session
+from simulators.cli.claude.settings_files import BadSettings, read_settings
+from simulators.cli.claude.stream import run_stream
 from simulators.cli.claude.usage import Counts, usage_object
 from simulators.cli.claude.versions import VERSIONS, Version
 from simulators.cli.effects import Effect, Exit, Interrupted, Program, ReadFile, ReadStdin, Start, Write
@@ -41,11 +44,12 @@ def claude(start: Start, settings: Settings) -> Program:
         yield from _read_files(options)
         context = yield from _open(start, options, version, settings)
         context.mcp = yield from connect(context)
+        _check_schema(options)
         code = yield from _run(context)
     except UsageError as error:
         yield Write(f"{error}\n".encode(), "stderr")
         code = 1
-    except McpProblem as problem:
+    except (McpProblem, BadInput, BadSettings) as problem:
         yield Write(f"{problem}\n".encode(), "stderr")
         code = 1
     except _Stop as stop:
@@ -81,6 +85,17 @@ def _check(options: Options, start: Start) -> None:
     bypasses = options.dangerously_skip_permissions or options.permission_mode == "bypassPermissions"
     if bypasses and start.root and start.env.get("IS_SANDBOX") != "1":
         raise _Stop("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
+
+
+def _check_schema(options: Options) -> None:
+    if options.json_schema is None:
+        return
+    try:
+        fits = isinstance(json.loads(options.json_schema), dict)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise _Stop("Error: --json-schema is not valid JSON")
 
 
 def _read_files(options: Options) -> Generator[Effect, Any, None]:
@@ -129,6 +144,7 @@ def _open(start: Start, options: Options, version: Version, settings: Settings) 
     )
     if rows and id != old:
         yield from context.session.append(*({**r, "sessionId": id} for r in rows))
+    yield from read_settings(context)
     context.model = lookup(_model_name(context))
     restore(context)
     if rows:
@@ -137,7 +153,8 @@ def _open(start: Start, options: Options, version: Version, settings: Settings) 
 
 
 def _model_name(context: Context) -> str:
-    version, asked = context.version, context.options.model or context.env.get("ANTHROPIC_MODEL")
+    version = context.version
+    asked = context.options.model or context.env.get("ANTHROPIC_MODEL")
     if asked and asked != "default":
         return version.aliases.get(asked, asked)
     if version.model_on_resume == "session":
@@ -176,7 +193,7 @@ def _run(context: Context) -> Generator[Effect, Any, int]:
     options = context.options
     try:
         if options.input_format == "stream-json":
-            return (yield from _run_stream(context))
+            return (yield from run_stream(context, _run_prompt))
         prompt = yield from _prompt(options)
         return (yield from _run_prompt(context, prompt))
     except Interrupted:
@@ -206,22 +223,3 @@ def _run_prompt(context: Context, content: Any) -> Generator[Effect, Any, int]:
         yield from context.out.error(context.session.write_error)
         return 1
     return 0 if answered else 1
-
-
-def _run_stream(context: Context) -> Generator[Effect, Any, int]:
-    """--input-format stream-json: one turn for each user message, until stdin ends."""
-    code = 0
-    while True:
-        line = yield ReadStdin()
-        if not line:
-            return code
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-        except ValueError:
-            raise _Stop(f"Error parsing streaming input line: {line.decode('utf-8', 'replace').strip()}") from None
-        if event.get("type") != "user":
-            continue
-        content = event["message"]["content"]
-        code = yield from _run_prompt(context, content)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulators.cli.claude.context import Context
+from simulators.cli.claude.control import Refused
 from simulators.cli.claude.session import dump
 from simulators.cli.effects import Call, CallFailed, Effect, HearServer, NextChunk, ReadFile, StartServer, TellServer
 
@@ -27,10 +28,21 @@ class Server:
 
     name: str
     config: Mapping[str, Any]
+    greeted: bool = False
+    info: dict[str, Any] = field(default_factory=dict)
     connected: bool = False
     tools: list[dict[str, Any]] = field(default_factory=list)
     asked: int = 0
     session: str | None = None
+
+    @property
+    def hosted(self) -> bool:
+        """Whether it lives in the host, at the other end of the control protocol."""
+        return self.config.get("type") == "sdk"
+
+    @property
+    def source(self) -> str:
+        return "sdk" if self.hosted else "dynamic"
 
 
 class Mcp:
@@ -44,8 +56,30 @@ class Mcp:
         rows = []
         for server in self._servers:
             row = {"name": server.name, "status": "connected" if server.connected else "failed"}
-            rows.append({**row, "source": "dynamic"} if self._rich else row)
+            rows.append({**row, "source": server.source} if self._rich else row)
         return rows
+
+    def report(self) -> list[dict[str, Any]]:
+        """`mcp_status`: servers with their tools."""
+        rows = []
+        for server in self._servers:
+            row: dict[str, Any] = {"name": server.name, "status": "connected" if server.connected else "failed"}
+            row["serverInfo"] = server.info
+            if self._rich:
+                kind = server.config.get("type") or ("http" if "url" in server.config else "stdio")
+                row |= {"transport": kind, "scope": "dynamic", "source": server.source}
+            row["tools"] = [{"name": t["name"], "annotations": t.get("annotations") or {}} for t in server.tools]
+            rows.append(row)
+        return rows
+
+    def hosted(self) -> list[Server]:
+        """The servers in the host that were not greeted yet."""
+        return [s for s in self._servers if s.hosted and not s.greeted]
+
+    def add(self, name: str) -> None:
+        """A server in the host that `initialize` named."""
+        if all(s.name != name for s in self._servers):
+            self._servers.append(Server(name, {"type": "sdk", "name": name}))
 
     def tool_names(self) -> list[str]:
         return [f"mcp__{s.name}__{t['name']}" for s in self._servers for t in s.tools]
@@ -89,8 +123,22 @@ def connect(context: Context) -> Generator[Effect, Any, Mcp | None]:
         configured = yield from _configured(context, text)
         servers += [Server(re.sub("[^A-Za-z0-9_-]", "_", name), config) for name, config in configured.items()]
     for server in servers:
-        yield from _greet(context, server)
+        if not server.hosted:
+            yield from _greet(context, server)
     return Mcp(servers, rich=context.version.rich_events)
+
+
+def join_host(context: Context) -> Generator[Effect, Any, None]:
+    """Greet the servers that live in the host."""
+    if context.control is None:
+        return
+    if context.mcp is None and context.control.sdk_servers:
+        context.mcp = Mcp([], rich=context.version.rich_events)
+    for name in context.control.sdk_servers:
+        assert context.mcp is not None
+        context.mcp.add(name)
+    for server in context.mcp.hosted() if context.mcp is not None else ():
+        yield from _greet(context, server)
 
 
 def _configured(context: Context, text: str) -> Generator[Effect, Any, dict[str, Any]]:
@@ -111,15 +159,18 @@ def _configured(context: Context, text: str) -> Generator[Effect, Any, dict[str,
 
 def _greet(context: Context, server: Server) -> Generator[Effect, Any, None]:
     config = server.config
-    if "url" not in config:
+    server.greeted = True
+    if "url" not in config and not server.hosted:
         argv = (str(config.get("command", "")), *map(str, config.get("args", ())))
         started = yield StartServer(server.name, argv, {k: str(v) for k, v in (config.get("env") or {}).items()})
         if not started:
             return
     who = {"name": "claude-code", "version": context.version.name}
     hello = {"protocolVersion": _PROTOCOL, "capabilities": {"roots": {}}, "clientInfo": who}
-    if (yield from _ask(context, server, "initialize", hello)) is None:
+    answered = yield from _ask(context, server, "initialize", hello)
+    if answered is None:
         return
+    server.info = dict(answered.get("serverInfo") or {})
     yield from _send(context, server, {"method": "notifications/initialized", "jsonrpc": "2.0"})
     listed = yield from _ask(context, server, "tools/list", None)
     if listed is not None:
@@ -147,6 +198,8 @@ def _ask(
 
 def _send(context: Context, server: Server, message: dict[str, Any]) -> Generator[Effect, Any, dict[str, Any] | None]:
     """Send a message; for a request, wait for the answer with its id."""
+    if server.hosted:
+        return (yield from _tell_host(context, server, message))
     if "url" in server.config:
         return (yield from _post(server, message))
     yield TellServer(server.name, dump(message).encode() + b"\n")
@@ -158,6 +211,21 @@ def _send(context: Context, server: Server, message: dict[str, Any]) -> Generato
         if answer.get("id") == message["id"] and ("result" in answer or "error" in answer):
             return answer
     return None
+
+
+def _tell_host(
+    context: Context, server: Server, message: dict[str, Any]
+) -> Generator[Effect, Any, dict[str, Any] | None]:
+    if context.control is None:
+        return None
+    try:
+        said = yield from context.control.ask(
+            {"subtype": "mcp_message", "server_name": server.name, "message": message}
+        )
+    except Refused:
+        return None
+    answer = said.get("mcp_response")
+    return answer if isinstance(answer, dict) and "id" in message else None
 
 
 def _post(server: Server, message: dict[str, Any]) -> Generator[Effect, Any, dict[str, Any] | None]:

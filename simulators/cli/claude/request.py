@@ -29,16 +29,23 @@ def system_blocks(
     end = ";" if version.rich_events else ""
     header = f"x-anthropic-billing-header: cc_version={version.name}.{suffix}; cc_entrypoint=sdk-cli{end}"
     marked = {} if control is None else {"cache_control": control}
-    return [
+    made: list[Body] = [
         {"type": "text", "text": header},
         {"type": "text", "text": IDENTITY[appended], **marked},
-        {"type": "text", "text": "\n\n".join(sections), **marked},
     ]
+    if sections:  # an empty --system-prompt leaves the block out
+        made.append({"type": "text", "text": "\n\n".join(sections), **marked})
+    return made
 
 
-def tools(version: Version, model: Model, *, names: Sequence[str]) -> list[Body]:
-    """The tools that travel; deferred ones are found by the model through a search tool."""
-    return [catalogue.tool(name, version.name, model.form) for name in names]
+def tools(version: Version, model: Model, *, names: Sequence[str], schema: str | None = None) -> list[Body]:
+    """The tools that travel; deferred ones are found by the model through a search tool. `schema`: of --json-schema."""
+    return [
+        catalogue.structured_output(schema or "{}")
+        if name == "StructuredOutput"
+        else catalogue.tool(name, version.name, model.form)
+        for name in names
+    ]
 
 
 def body(

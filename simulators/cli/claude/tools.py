@@ -1,75 +1,105 @@
-"""The tools that the fake really runs: Bash, Read, Write, Edit. What is allowed, and what a result looks like."""
+"""The tools that the fake really runs: Bash, Read, Write, Edit, and those of MCP servers. What a result looks like."""
 
-import re
+import json
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.cli.claude import catalogue
+from simulators.cli.claude import catalogue, permissions
 from simulators.cli.claude.context import Context
+from simulators.cli.claude.hooks import run_hooks
 from simulators.cli.claude.mcp import Server
+from simulators.cli.claude.permissions import ToolOutcome
 from simulators.cli.claude.probes import ask_for_paths
-from simulators.cli.effects import Effect, Exec, Executed, ReadFile, WriteFile
+from simulators.cli.claude.rows import stamp
+from simulators.cli.effects import Effect, Exec, Executed, Now, ReadFile, WriteFile
 
-_READ_ONLY = frozenset((
-    "cat", "cd", "date", "df", "du", "echo", "env", "file", "find", "grep", "head", "hostname", "id", "ls", "printf",
-    "ps", "pwd", "rg", "sort", "stat", "tail", "true", "uname", "uniq", "wc", "which", "whoami",
-))  # fmt: skip
-_GIT_READ_ONLY = frozenset(("status", "log", "diff", "show", "branch", "rev-parse"))
 _OUTPUT_LIMIT = 30_000
-_DENIED_HINT = "You may try to reach the goal in another reasonable way, or stop and tell the user why this is needed."
-
-
-@dataclass(slots=True)
-class ToolOutcome:
-    """Of one tool call: the block for the model, what stdout tells besides, and why it ran or did not."""
-
-    block: dict[str, Any]
-    report: Any
-    decision: dict[str, str] | None = None
-    denied: str | None = None  # the message of a permission_denied event
-    denied_by_mode: bool = False
-    meta: dict[str, Any] = field(default_factory=dict)
+# Commands that print nothing when they succeed.
+_QUIET = frozenset(("mv", "cp", "rm", "mkdir", "rmdir", "chmod", "chown", "touch", "ln", "cd", "export", "wait"))
 
 
 def run_tool(context: Context, call: Mapping[str, Any]) -> Generator[Effect, Any, ToolOutcome]:
-    """Run one `tool_use` block."""
+    """Run one `tool_use` block: what hooks and permissions let through."""
     name, given, id = call["name"], dict(call.get("input") or {}), call["id"]
-    if context.mcp is not None and (found := context.mcp.find(name)) is not None:
-        return (yield from _bridged(context, *found, call))
-    if name not in _offered(context):
-        return _refused(id, f"Error: No such tool available: {name}")
-    wrong = catalogue.problems(name, context.version.name, given)
-    if wrong:
-        return _refused(id, _invalid(name, wrong))
-    allowed, reason = _permission(context, name, given)
-    if not allowed:
-        return _denied(context, id, name, given)
-    decision = {"decision": "accept", "source": "config", "reason_type": reason}
-    runner = {"Bash": _bash, "Read": _read, "Write": _write, "Edit": _edit}.get(name)
-    if runner is None:
-        text = f"{name} has nothing to do here."
-        return ToolOutcome(_block(id, text), text, decision)
-    outcome: ToolOutcome = yield from runner(context, id, given)
-    outcome.decision = decision
+    found = context.mcp.find(name) if context.mcp is not None else None
+    if found is None:
+        if name == "StructuredOutput" and context.options.json_schema is not None:
+            return _structured(context, id, given)
+        if name not in _offered(context):
+            return _refused(id, f"Error: No such tool available: {name}")
+        wrong = catalogue.problems(name, context.version.name, given)
+        if wrong:
+            return _refused(id, _invalid(name, wrong))
+    about = {"tool_name": name, "tool_input": given, "tool_use_id": id}
+    verdict = yield from run_hooks(context, "PreToolUse", about, subject=name, tool_use_id=id)
+    leave = yield from permissions.leave(context, call, given, verdict, found[0] if found is not None else None)
+    if isinstance(leave, ToolOutcome):
+        return leave
+    began = yield Now()
+    outcome = yield from _perform(context, call, leave.given, found)
+    outcome.decision = leave.decision
+    ended = yield Now()
+    failed = bool(outcome.block.get("is_error"))
+    after = {**about, "tool_input": leave.given}
+    after |= {"error": str(outcome.report)} if failed else {"tool_response": outcome.report}
+    if context.version.rich_events:
+        after["duration_ms"] = round((ended - began) * 1000)
+    event = "PostToolUseFailure" if failed and context.version.rich_events else "PostToolUse"
+    yield from run_hooks(context, event, after, subject=name, tool_use_id=id)
     return outcome
 
 
-def _bridged(
-    context: Context, server: Server, tool: str, call: Mapping[str, Any]
+def _perform(
+    context: Context, call: Mapping[str, Any], given: dict[str, Any], found: tuple[Server, str] | None
 ) -> Generator[Effect, Any, ToolOutcome]:
-    """A tool of an MCP server; it needs leave as a command does."""
-    assert context.mcp is not None
     name, id = call["name"], call["id"]
-    rules = [rule for rule in context.options.allowed_tools if rule in (name, f"mcp__{server.name}", "*")]
-    mode = context_mode(context)
-    if not rules and mode != "bypassPermissions":
-        return _denied(context, id, name, dict(call.get("input") or {}))
-    said = yield from context.mcp.call(context, server, tool, call)
-    content = said.get("content", [])
-    block = _block(id, content, error=True if said.get("isError") else None)
-    decision = {"decision": "accept", "source": "config", "reason_type": "rule" if rules else "mode"}
-    return ToolOutcome(block, content, decision)
+    if found is not None:
+        assert context.mcp is not None
+        said = yield from context.mcp.call(context, *found, {**call, "input": given})
+        content = said.get("content", [])
+        return ToolOutcome(_block(id, content, error=True if said.get("isError") else None), content)
+    runner = {"Bash": _bash, "Read": _read, "Write": _write, "Edit": _edit}.get(name)
+    if runner is None:
+        text = f"{name} has nothing to do here."
+        return ToolOutcome(_block(id, text), text)
+    return (yield from runner(context, id, given))
+
+
+def _structured(context: Context, id: str, given: dict[str, Any]) -> ToolOutcome:
+    """The answer in the form that --json-schema asked for ends the turn."""
+    missing = catalogue.unfit(json.loads(context.options.json_schema or "{}"), given)
+    if missing:
+        return _refused(id, f"Output does not match required schema: {missing}")
+    context.turn.structured = given
+    text = "Structured output provided successfully"
+    return ToolOutcome(_block(id, text), text, {"decision": "accept", "source": "config"})
+
+
+def deliver(context: Context, call: Mapping[str, Any], outcome: ToolOutcome) -> Generator[Effect, Any, None]:
+    """Hand a result to the model, to stdout and to the books of the turn."""
+    rich, turn = context.version.rich_events, context.turn
+    turn.steps += 1
+    if outcome.denied is not None or outcome.rejected:
+        turn.denials.append({"tool_name": call["name"], "tool_use_id": call["id"], "tool_input": call["input"]})
+    if outcome.denied is not None and rich:
+        body = {"subtype": "permission_denied", "tool_name": call["name"], "tool_use_id": call["id"]}
+        if outcome.denied_by_mode:
+            body["decision_reason_type"] = "mode"
+        yield from context.emit("system", **body, message=outcome.denied)
+    message = {"role": "user", "content": [outcome.block]}
+    yield from context.add("user", message=message, toolUseResult=outcome.report)
+    now = yield Now()
+    event: dict[str, Any] = {"type": "user", "message": message, "parent_tool_use_id": None}
+    event |= {"session_id": context.session.id, "uuid": context.ids.uuid()}
+    if rich:
+        event["timestamp"] = stamp(now)
+    event["tool_use_result"] = outcome.report
+    meta = dict(outcome.meta or {})
+    if outcome.decision is not None:
+        meta["permission_decision"] = outcome.decision
+    if rich and meta:
+        event["tool_result_meta"] = [{"id": call["id"], **meta}]
+    yield from context.out.event(event)
 
 
 def _offered(context: Context) -> list[str]:
@@ -96,77 +126,6 @@ def _block(id: str, content: Any, *, error: bool | None = None) -> dict[str, Any
     return made if error is None else {**made, "is_error": error}
 
 
-def _denied(context: Context, id: str, name: str, given: Mapping[str, Any]) -> ToolOutcome:
-    by_mode = context_mode(context) == "dontAsk"
-    if by_mode:
-        text = (
-            f"Permission to use {name} has been denied because Claude Code is running in don't ask mode. {_DENIED_HINT}"
-        )
-    elif name == "Bash":
-        text = f"{str(given.get('command', '')).split(' ')[0]} needs approval. {_DENIED_HINT}"
-    else:
-        what = f"write to {given.get('file_path', '')}" if name in ("Write", "Edit", "NotebookEdit") else f"use {name}"
-        text = f"Claude requested permissions to {what}, but you haven't granted it yet."
-    block = {"type": "tool_result", "content": text, "is_error": True, "tool_use_id": id}
-    reject = {"decision": "reject", "source": "config", "reason_type": "mode" if by_mode else "other"}
-    meta = {"non_execution_kind": "permission-rule"}
-    return ToolOutcome(block, f"Error: {text}", reject, denied=text, denied_by_mode=by_mode, meta=meta)
-
-
-def context_mode(context: Context) -> str:
-    """The permission mode in force."""
-    if context.options.dangerously_skip_permissions:
-        return "bypassPermissions"
-    return context.options.permission_mode or "default"
-
-
-def _permission(context: Context, name: str, given: Mapping[str, Any]) -> tuple[bool, str]:
-    """Whether a call may run, and by what: a rule of --allowedTools, the mode, or its own harmlessness."""
-    mode = context_mode(context)
-    for rule in context.options.disallowed_tools:
-        if "(" in rule and _matches(rule, name, given):
-            return False, "rule"
-    if any(_matches(rule, name, given) for rule in context.options.allowed_tools):
-        return True, "rule"
-    if mode == "bypassPermissions":
-        return True, "mode"
-    if name == "Bash":
-        return mode != "dontAsk" and _harmless(str(given.get("command", ""))), "other"
-    if name in ("Write", "Edit", "NotebookEdit"):
-        return mode == "acceptEdits", "mode"
-    return True, "mode"
-
-
-def _matches(rule: str, name: str, given: Mapping[str, Any]) -> bool:
-    """`Bash`, `Bash(git log:*)`, `Bash(git *)`."""
-    head, paren, pattern = rule.partition("(")
-    if head != name:
-        return False
-    if not paren:
-        return True
-    pattern = pattern.removesuffix(")")
-    text = str(given.get("command") or given.get("file_path") or "")
-    if pattern.endswith(":*"):
-        return text.startswith(pattern[:-2])
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.S) is not None
-
-
-def _harmless(command: str) -> bool:
-    """Commands that only read need no permission; anything with redirection or substitution does."""
-    if re.search(r"[><`]|\$\(", command):
-        return False
-    for part in re.split(r"&&|\|\||[;|&\n]", command):
-        words = part.split()
-        if not words:
-            continue
-        if words[0] == "git":
-            if len(words) < 2 or words[1] not in _GIT_READ_ONLY:
-                return False
-        elif words[0] not in _READ_ONLY:
-            return False
-    return True
-
-
 def _bash(context: Context, id: str, given: Mapping[str, Any]) -> Generator[Effect, Any, ToolOutcome]:
     timeout = float(given.get("timeout") or 120_000) / 1000
     done = yield Exec(("/bin/sh", "-c", str(given["command"])), context.start.cwd, timeout_s=timeout)
@@ -183,7 +142,9 @@ def _bash(context: Context, id: str, given: Mapping[str, Any]) -> Generator[Effe
     text = "\n".join(part for part in (out, err) if part)
     report = {"stdout": out, "stderr": err, "interrupted": False, "isImage": False}
     if context.version.rich_events:
-        report["noOutputExpected"] = False
+        quiet = str(given["command"]).split(" ")[0] in _QUIET and not text
+        report["noOutputExpected"] = quiet
+        text = text or "(Bash completed with no output)"
     return ToolOutcome(_block(id, text, error=False), report)
 
 
