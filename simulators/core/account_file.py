@@ -82,7 +82,8 @@ class RuleTable(_Table, frozen=True):
 
 
 class On(_Table, frozen=True):
-    """When a fault acts: at generation call `call` and the `times` calls from there on, with `probability`.
+    """When a fault acts: at generation call `call` and the `times` calls from there on, with `probability`, and for
+    this `model` and `path` alone (globs).
 
     Nothing said: at every call. `call` alone: once. `times` alone: the first calls.
     """
@@ -90,6 +91,8 @@ class On(_Table, frozen=True):
     call: Count | None = None
     times: Count | None = None
     probability: Share | None = None
+    model: str | None = None
+    path: str | None = None
 
     def covers(self, n: int) -> bool:
         """Whether generation call `n` is in the window."""

@@ -177,8 +177,8 @@ def _unmoved(earlier: Remembered, found: Lookup, rules: CacheRules, lost: int) -
         why = f"look-back: {last - end} blocks before the last breakpoint, {rules.lookback} positions are searched"
         return _miss(block, why, None, lost)
     if end not in reached and found.marks:
-        last = blocks[found.marks[-1][0]].path
-        return _miss(block, f"breakpoint moved: it stood at {block.path}, the last is at {last} now", None, lost)
+        there = blocks[found.marks[-1][0]].path
+        return _miss(block, f"breakpoint moved: it stood at {block.path}, the last is at {there} now", None, lost)
     if end not in reached:
         return _miss(block, "no breakpoint covers what could be read", None, lost)
     return _miss(block, "expired", None, lost)

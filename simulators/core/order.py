@@ -6,6 +6,7 @@ refused before it writes nothing and costs nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -414,14 +415,21 @@ class Work:
 
     def _due(self, phase: Phase, of_turn: Sequence[ArmedFault]) -> list[ArmedFault]:
         """The faults of a phase that act on this call: the account's, then the turn's own."""
-        due = []
-        for fault in self.state.faults[phase]:
-            on = fault.on
-            if on.covers(self.number) and (
-                on.probability is None or self.chance(f"fault:{fault.place}") < on.probability
-            ):
-                due.append(fault)
+        due = [fault for fault in self.state.faults[phase] if self._struck(fault)]
         return due + [fault for fault in of_turn if phase == fault.kind.PHASE] if of_turn else due
+
+    def _struck(self, fault: ArmedFault) -> bool:
+        """Whether this call is one that the fault acts on."""
+        on = fault.on
+        if not on.covers(self.number):
+            return False
+        if on.path is not None and not fnmatchcase(self.request.path, on.path):
+            return False
+        if on.model is not None:
+            self._describe()
+            if self.call is None or not fnmatchcase(self.call.model, on.model):
+                return False
+        return on.probability is None or self.chance(f"fault:{fault.place}") < on.probability
 
     def _note(self, fault: ArmedFault) -> None:
         self.state.fired.add(fault.place)

@@ -190,9 +190,8 @@ def test_too_small_loses_nothing_and_is_told() -> None:
 
 def test_thinking_that_the_model_forgets_is_no_edit() -> None:
     thought, call = piece("hm", 200, kind="thinking"), piece("call", 100, kind="tool_use")
-    found = miss(
-        after(TOOLS, unmarked(SYSTEM), unmarked(HELLO), thought, call, NEXT), TOOLS, unmarked(SYSTEM), unmarked(HELLO), call,
-        unmarked(NEXT), piece("later", 30, ttl="5m"), at=1,
-    )  # fmt: skip
+    start = (TOOLS, unmarked(SYSTEM), unmarked(HELLO))
+    later = (*start, call, unmarked(NEXT), piece("later", 30, ttl="5m"))
+    found = miss(after(*start, thought, call, NEXT), *later, at=1)
     assert found is not None
     assert (found["why"], found["before"]) == ("thinking of an earlier turn left out", "hm")
