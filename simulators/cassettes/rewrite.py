@@ -25,7 +25,7 @@ from simulators.core.wire import Headers
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _UNIT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 _SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.\-]*:(?://)?|#/(?:\$defs|definitions)/)?")
-_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}(?=$|\?)")
+_EXTENSION = re.compile(r"[A-Za-z0-9]{1,5}(?:\?.*)?")  # by which the API tells kinds of files
 
 
 class _Place:
@@ -241,7 +241,10 @@ def _reworded(text: _Text, wording: Wording, salt: bytes) -> str:
     if text.kind == "url":
         scheme = _SCHEME.match(whole)
         kept = scheme.end() if scheme else 0
-        return whole[:kept] + wording(whole[kept:])
+        name, _, ending = whole[kept:].rpartition(".")
+        if not name or not _EXTENSION.fullmatch(ending):
+            name, ending = whole[kept:], ""
+        return whole[:kept] + wording(name) + whole[kept + len(name) :]
     if text.json and text.keys and whole.lstrip()[:1] in ("{", "[") and _decoded(whole.encode()) is None:
         return wording(whole) if len(text.pieces) == 1 and '"' not in whole else wording(whole, json=True)
     return wording(whole, json=text.json, keys=text.keys)

@@ -38,7 +38,8 @@ _NAMES = frozenset({
     "tool_names",
 })  # fmt: skip
 _URLS = frozenset({"url", "uri", "image_url", "file_url", "fileUri", "file_uri", "server_url"})
-_USERS = frozenset({"input", "args", "arguments", "response"})  # objects that are the caller's own
+_USERS = frozenset({"input", "args", "arguments"})  # objects that are the caller's own
+_RESULTS = frozenset({"functionResponse", "function_response"})  # what holds such an object as `response`
 _SCHEMAS = frozenset({
     "input_schema", "parameters", "schema", "parametersJsonSchema", "responseSchema", "responseJsonSchema",
     "inputSchema", "outputSchema", "parameters_json_schema", "response_schema", "response_json_schema", "output_schema",
@@ -112,7 +113,7 @@ class _Walk:
             if inner == "api":
                 if name in _SCHEMAS and isinstance(value, dict):
                     inner = "schema"
-                elif name in _USERS and isinstance(value, dict):
+                elif isinstance(value, dict) and (name in _USERS or (name == "response" and key in _RESULTS)):
                     inner = "values" if vendors or table.get("type") == "server_tool_use" else "user"
                 elif name == "metadata" and isinstance(value, dict):
                     inner = "kept"

@@ -1,6 +1,6 @@
 """Other words for words: of the same length, case and number of tokens wherever they stand, and none of the old ones.
 
-A word is a run of letters. What it becomes depends on nothing but the word and the salt, so equal texts stay equal and
+A word is a run of letters, cut where a capital begins a new one. What it becomes depends on nothing but the word and the salt, so equal texts stay equal and
 a shared beginning stays shared. Tokens are counted as the vocabulary does, in every surrounding in which the word was
 seen, plain and within JSON.
 """
@@ -18,7 +18,8 @@ import msgspec
 # Escapes stay, words (with the contraction that the vocabulary takes for a part of them) and numbers are replaced.
 TOKEN = re.compile(
     r"(?P<kept>\\u[0-9a-fA-F]{4}|\\[bfnrtv])"
-    r"|(?P<word>[^\W\d_]+(?:'(?i:s|t|re|ve|m|ll|d)(?![^\W_]))?)|(?P<number>[0-9]+)"
+    r"|(?P<word>(?:(?<![^\x00-\x7f])(?>[A-Z]*[a-z]+|[A-Z]+)(?![^\x00-\x7f])|[^\W\d_]+)"
+    r"(?:'(?i:s|t|re|ve|m|ll|d)(?![^\W_]))?)|(?P<number>[0-9]+)"
 )
 _WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _JSON_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"?")
@@ -109,7 +110,7 @@ class Wording:
         best, least = "", 1 << 30
         for made in self._candidates(word):
             low = made.casefold()
-            if made == word or low in self._old or made in self._taken or len(made) != len(word):
+            if low in self._old or (made in self._taken and len(word) > 2) or len(made) != len(word):
                 continue
             off = sum(
                 abs(self._vocabulary.count(text[:at] + made + text[at + len(word) :]) - tokens)
@@ -173,7 +174,7 @@ class Wording:
             self._mend_in(text, off)
 
     def _mend_in(self, text: str, off: dict[str, int]) -> None:
-        words = {m[0] for m in TOKEN.finditer(text) if m["kept"] is None and len(m[0]) > 2}
+        words = {m[0] for m in TOKEN.finditer(text) if m["kept"] is None}
         for word in sorted(words, key=lambda w: (len(self._where[w]), w))[:_MENDED]:
             if not off.get(text):
                 return
@@ -202,9 +203,7 @@ class Wording:
 def _variants(text: str) -> Iterator[str]:
     """A text as it may be counted: plain, and within JSON."""
     yield text
-    encoded = msgspec.json.encode(text).decode()[1:-1]
-    if encoded != text:
-        yield encoded
+    yield f'":{msgspec.json.encode(text).decode()},"'
 
 
 def _cased(made: str, like: str) -> str:
