@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from simulators.core.journal import Exchange
+from simulators.core.journal import KEPT_ANSWER, KEPT_PIECES, Exchange
 from simulators.core.turn import Dialect, Failure, Stamp
 from simulators.core.wire import Chunk, Ended, Head, Headers, Wait, WireEvent
 
@@ -20,7 +20,7 @@ class SimulatedAnswer:
     nothing but its end; one that its client leaves has been paid for if its head had left.
     """
 
-    __slots__ = ("_begin", "_closed", "_end", "_events", "_lead", "exchange")
+    __slots__ = ("_begin", "_closed", "_end", "_events", "_lead", "_sent", "asked", "exchange")
 
     def __init__(
         self,
@@ -34,10 +34,12 @@ class SimulatedAnswer:
         self._events, self._lead = events, lead
         self._begin, self._end = begin, end
         self._closed = False
+        self._sent: list[bytes] = []  # pieces of the body, for the journal
+        self.asked: float | None = None  # when, by the clock that `close` goes by
         self.exchange = exchange
 
     def __iter__(self) -> Iterator[WireEvent]:
-        exchange = self.exchange
+        exchange, sent = self.exchange, self._sent
         if self._lead:
             yield Wait(self._lead)
         for event in self._events:
@@ -45,6 +47,8 @@ class SimulatedAnswer:
             if kind is Chunk:
                 if exchange is not None:
                     exchange.frames += 1
+                    if exchange.frames <= KEPT_PIECES:
+                        sent.append(event.data)  # type: ignore[union-attr]
             elif kind is Head:
                 self._head(event.status)  # type: ignore[union-attr]
             yield event
@@ -63,8 +67,13 @@ class SimulatedAnswer:
         if self._closed:
             return
         self._closed = True
-        if self.exchange is not None:
-            self.exchange.ended = why
+        exchange = self.exchange
+        if exchange is not None:
+            exchange.ended = why
+            exchange.answer = b"".join(self._sent)[:KEPT_ANSWER]
+            if self.asked is not None:
+                exchange.took = now - self.asked
+            self._sent = []
         if self._end is not None:
             self._end(self._begin is None)
 

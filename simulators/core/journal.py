@@ -11,6 +11,8 @@ from simulators.core.wire import Ended, Headers
 
 MAX_EXCHANGES = 1000
 MAX_BYTES = 256 * 1024 * 1024
+KEPT_ANSWER = 64 * 1024  # bytes of an answer that are kept, and pieces that are looked at
+KEPT_PIECES = 2000
 ASKING = frozenset({"anthropic-beta", "openai-beta"})  # headers without which two requests look the same and are not
 
 
@@ -21,7 +23,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     `validation`, `overflow`, `fault:KIND`, `unmatched`, `cassette` or a responder's name. `usage` is what the vendor's
     usage object said, `tokens` the truth. `frames` counts the pieces of the body that left. `headers` are those that
     change what is asked; `error` of a refusal is {kind, message, retry_after}: the kind as the simulator has
-    it (None for a raw answer), the message and the seconds to wait as they were sent.
+    it (None for a raw answer), the message and the seconds to wait as they were sent. `answer` is the beginning of the
+    body that was sent, `took` the seconds from request to end; neither is in `to_dict`.
     """
 
     n: int
@@ -45,6 +48,8 @@ class Exchange(msgspec.Struct, kw_only=True):
     nearest: Mapping[str, Any] | None = None
     headers: Headers = ()
     error: Mapping[str, Any] | None = None
+    answer: bytes = b""
+    took: float | None = None
 
     @property
     def request(self) -> Any:
@@ -88,6 +93,16 @@ class Exchange(msgspec.Struct, kw_only=True):
             made["nearest"] = self.nearest
         return made
 
+    def detail(self) -> dict[str, Any]:
+        """`to_dict` with `answer` (text), `answer_cut` (whether there was more) and `took`: for who looks at one."""
+        cut = len(self.answer) >= KEPT_ANSWER or self.frames > KEPT_PIECES
+        return {
+            **self.to_dict(),
+            "answer": self.answer.decode("utf-8", "replace"),
+            "answer_cut": cut,
+            "took": self.took,
+        }
+
 
 def tokens_dict(tokens: Tokens) -> dict[str, int]:
     """{input, cache_read, cache_write_5m, cache_write_1h, output}."""
@@ -129,6 +144,10 @@ class Journal:
         while len(kept) > self._max_exchanges or (self._bytes > self._max_bytes and len(kept) > 1):
             self._bytes -= len(kept.popleft().body)
             self.dropped += 1
+
+    def find(self, n: int) -> Exchange | None:
+        """The exchange of this number, if it is still here."""
+        return next((exchange for exchange in self._kept if exchange.n == n), None)
 
     def after(self, n: int) -> list[Exchange]:
         """Those with a number above `n`."""

@@ -73,7 +73,9 @@ class Engine:
                 return self._stranger(dialect, refused or unknown, request, now)
             account = self.account(key)
         at = now + self._offset + account.offset
-        return account.handle(dialect, request, operation, at, shown_key=named, refused=refused)
+        answer = account.handle(dialect, request, operation, at, shown_key=named, refused=refused)
+        answer.asked = now
+        return answer
 
     def account(self, key: str) -> Account:
         """The account of a key; an unknown one is created with the default script."""

@@ -14,7 +14,7 @@ import msgspec
 
 from simulators.core.answer import SimulatedAnswer
 from simulators.core.document import Document, DocumentError, load_yaml
-from simulators.core.journal import redact
+from simulators.core.journal import MAX_EXCHANGES, redact
 from simulators.core.wire import Answer, Chunk, Head, Headers, Request
 from simulators.shells.http import CONTROL
 
@@ -79,12 +79,15 @@ class Control:
             case ["accounts", key, "journal"] if key:
                 _only(method, "GET")
                 return self._existing(self._key(key, method)).journal.to_dict(_number(query.get("after", "0")))
+            case ["accounts", key, "journal", n] if key:
+                _only(method, "GET")
+                return self._exchange(self._existing(self._key(key, method)), n)
             case ["accounts", key, "clock"] if key:
                 _only(method, "POST")
                 self._existing(key)
                 return {"now": self._advance(body, key)}
         raise Refusal(
-            404, f"the control API has no {CONTROL}{raw}; it has health, clock, accounts/KEY[/journal|/clock]"
+            404, f"the control API has no {CONTROL}{raw}; it has health, clock, accounts/KEY[/journal[/N]|/clock]"
         )
 
     def _account(self, method: str, key: str, body: bytes) -> Any:
@@ -121,6 +124,12 @@ class Control:
         if account is None:
             raise Refusal(404, "there is no account of this key; PUT one, or let a client call with it")
         return account
+
+    def _exchange(self, account: Any, n: str) -> Any:
+        found = account.journal.find(_number(n))
+        if found is None:
+            raise Refusal(404, f"the journal has no exchange {n}; it keeps the latest {MAX_EXCHANGES}")
+        return found.detail()
 
     def _advance(self, body: bytes, key: str | None) -> float:
         document = load_yaml(body, source="body")

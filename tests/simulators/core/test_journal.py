@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from simulators.core.journal import Exchange, Journal, redact, tokens_dict
+from simulators.core.answer import SimulatedAnswer
+from simulators.core.journal import KEPT_ANSWER, Exchange, Journal, redact, tokens_dict
 from simulators.core.turn import Tokens
-from tests.simulators.core.plain import ask, engine, say
+from simulators.core.wire import Chunk, Head
+from tests.simulators.core.plain import NOW, ask, engine, request, say
 
 
 def exchange(n: int, body: bytes = b"") -> Exchange:
@@ -92,3 +94,27 @@ def test_of_the_headers_only_those_that_change_the_question_are_kept() -> None:
     headers = (("x-api-key", "secret"), ("anthropic-beta", "one,two"), ("user-agent", "x"))
     entry = Exchange(n=1, at=0.0, key="k…", dialect="plain", path="/plain", headers=headers).to_dict()
     assert entry["headers"] == {"anthropic-beta": "one,two"}
+
+
+def test_one_exchange_in_detail_has_its_answer_and_how_long_it_took() -> None:
+    sim = engine()
+    answer = sim.handle(request(say("hello")), NOW)
+    body = b"".join(event.data for event in answer if isinstance(event, Chunk))
+    answer.close(NOW + 2.5, "complete")
+    exchange = sim.account("k").journal.find(1)
+    assert exchange is not None
+    detail = exchange.detail()
+    assert (detail["answer"].encode(), detail["answer_cut"], detail["took"]) == (body, False, 2.5)
+    assert {name: detail[name] for name in exchange.to_dict()} == exchange.to_dict()
+    assert sim.account("k").journal.find(2) is None
+
+
+def test_of_a_long_answer_the_beginning_is_kept() -> None:
+    exchange = Exchange(n=1, at=0.0, key="k", dialect="plain", path="/")
+    answer = SimulatedAnswer([Head(200), *[Chunk(b"x" * 1000)] * 5000], exchange=exchange)
+    for _ in answer:
+        pass
+    answer.close(1.0, "complete")
+    assert len(exchange.answer) == KEPT_ANSWER
+    assert exchange.detail()["answer_cut"] is True
+    assert exchange.frames == 5000

@@ -150,6 +150,16 @@ def test_what_does_not_exist_is_said_in_the_same_shape(
     assert set(answer.json()["error"]) == {"path", "line", "message", "did_you_mean"}
 
 
+def test_one_exchange_is_shown_with_its_answer(client: httpx2.Client, key: str) -> None:
+    client.put(f"/__sim__/accounts/{key}", json=TWO_TURNS)
+    sent = ask(client, key).text
+    shown = client.get(f"/__sim__/accounts/{key}/journal/1").json()
+    assert (shown["n"], shown["answer"], shown["answer_cut"]) == (1, sent, False)
+    assert shown["took"] >= 0
+    missing = client.get(f"/__sim__/accounts/{key}/journal/2")
+    assert (missing.status_code, "no exchange 2" in missing.json()["error"]["message"]) == (404, True)
+
+
 def test_a_journal_number_is_checked(client: httpx2.Client, key: str) -> None:
     client.put(f"/__sim__/accounts/{key}", json={})
     assert client.get(f"/__sim__/accounts/{key}/journal?after=x").status_code == 400
