@@ -17,7 +17,7 @@ from claw.core.secrets import redact
 from claw.core.usage import Usage
 
 _TOOL_TEXT = 64 * 1024  # characters of a tool's output that an event carries
-_API_ERROR = re.compile(r"^\[API Error: (.*)\]$", re.DOTALL)
+_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
 _EXITS = {41: FailureKind.AUTH, 42: FailureKind.BAD_REQUEST, 52: FailureKind.BAD_REQUEST, 55: FailureKind.BAD_REQUEST}
 _SESSION_LOST = ("Invalid session identifier", "No previous sessions found")
 _FIRST_STATUS = 400 & 0xFF  # exit codes from here on are an HTTP status less 256

@@ -43,6 +43,7 @@ class Failure:
     terminal: bool = False  # a limit that no waiting helps against
     kind: str = "ApiError"
     shown: str = ""  # as a text of its own, where it differs
+    model: str = ""  # the name that an answer gave itself before it broke off
     ms: int = 0
 
 
@@ -79,7 +80,7 @@ def send(
     after = yield Now()
     said.ms = int((after - before) * 1000)
     if broken:
-        return Failure("terminated", kind="TypeError", ms=said.ms)
+        return Failure("terminated", kind="TypeError", ms=said.ms, model=said.model)
     return said
 
 
@@ -136,7 +137,8 @@ def _fold(said: Said, data: Mapping[str, Any]) -> list[str]:
 def refused(status: int, text: str, ms: int) -> Failure:
     """What a status other than 200 means."""
     try:
-        error = json.loads(text)["error"]
+        read = json.loads(text)
+        error, text = read["error"], json.dumps(read, separators=(",", ":"), ensure_ascii=False)
         details = error.get("details") or []
     except (ValueError, KeyError, TypeError, AttributeError):
         error, details = {}, []

@@ -97,7 +97,8 @@ def _finish(run: Run, ended: Ended, began: float) -> Generator[Effect, Any, int]
         return 0
     known = failure.kind == "ApiError" and failure.status is not None
     code = failure.status if known else None
-    yield from run.output.failed(run.stats, failure.message, failure.message, code)
+    shown = f"[API Error: {failure.message}]{texts.WAIT if failure.status == 429 else ''}"
+    yield from run.output.failed(run.stats, failure.message, shown, code)
     if code is None or run.options.output == "text":
         return 1
     return code & 0xFF

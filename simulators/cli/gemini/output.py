@@ -68,7 +68,7 @@ class Output:
     def failed(self, stats: Stats, message: str, shown: str, code: int | None) -> Steps:
         """The run failed: stream-json says so in its result, json in an object on stderr."""
         if self.form == "stream-json":
-            said = {"type": "unknown", "message": f"[API Error: {shown}]"}
+            said = {"type": "unknown", "message": shown}
             yield from self._line("result", status="error", error=said, stats=stats.short(0))
         elif self.form == "json":
             error: dict[str, Any] = {"type": "Error", "message": message}

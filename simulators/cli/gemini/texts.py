@@ -15,6 +15,11 @@ NO_KEY = (
     "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.\n"
     "Update your environment and try again (no reload needed if using .env)!"
 )
+WAIT = (
+    "\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, "
+    "or switch to another /auth method"
+)
+EMPTY_AGAIN = f"\n[System: {prose('gemini empty', 131)}]"  # said with the next try after an empty answer
 ROUTER = prose("gemini router", 2175)
 
 

@@ -4,7 +4,6 @@ import fnmatch
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from simulators.cli.effects import Effect, Exec, Executed, ListFiles, ReadFile, WriteFile
@@ -27,7 +26,7 @@ class Result:
 def run(name: str, given: Mapping[str, Any], *, cwd: str, offered: Sequence[str]) -> Outcome:
     """Run a tool. What is not offered, or asked for wrongly, is an error that the model is told."""
     if name not in offered:
-        near = get_close_matches(name, offered, n=3, cutoff=0.0)
+        near = sorted(offered, key=lambda known: _distance(name, known))[:3]
         said = ", ".join(f'"{word}"' for word in near)
         return _failed("tool_not_registered", f'Tool "{name}" not found. Did you mean one of: {said}?')
     handler = _HANDLERS.get(name)
@@ -37,6 +36,16 @@ def run(name: str, given: Mapping[str, Any], *, cwd: str, offered: Sequence[str]
         return (yield from handler(given, cwd))
     except KeyError as missing:
         return _failed("invalid_tool_params", f"params must have required property {missing}")
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters have to be put, taken or changed."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
 
 
 def _failed(kind: str, message: str, shown: str | None = None) -> Result:

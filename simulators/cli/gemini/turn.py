@@ -15,7 +15,10 @@ from simulators.cli.gemini.tools import run as run_tool
 
 Steps = Generator[Effect, Any, Any]
 NO_FINISH = "Model stream ended without a finish reason."
-EMPTY = "Model stream ended with empty response text."
+EMPTY = (
+    "The model returned an empty response with no text or thoughts. "
+    "This may be a transient API issue; please try again."
+)
 _SAMPLING = {"temperature": 1, "topP": 0.95, "topK": 64}
 
 
@@ -36,8 +39,8 @@ def converse(run: Run, prompt: str) -> Generator[Effect, Any, Ended]:
         if isinstance(said, Failure):
             yield from _error(f"Error when talking to Gemini API {said.message}")
             return Ended(said)
-        if said.finish is None:
-            return Ended(invalid=NO_FINISH)
+        if said.finish is None or not said.parts:
+            return Ended(invalid=NO_FINISH if said.finish is None else EMPTY)
         message = yield from _remember(run, model, said)
         if not said.calls:
             return Ended()
@@ -114,30 +117,31 @@ def _thinking(model: str) -> dict[str, Any]:
 
 def _asked(run: Run, model: str) -> Generator[Effect, Any, Said | Failure]:
     """One step of the model; an answer without an end is asked for again, with growing pauses."""
+    empty = False
     for tries in range(run.version.stream_retries + 1):
-        said = yield from _with_retries(run, model)
+        said = yield from _with_retries(run, model, reminded=empty)
         if isinstance(said, Failure):
             return said
-        if said.finish is not None or tries == run.version.stream_retries:
+        if (said.finish is not None and said.parts) or tries == run.version.stream_retries:
             break
+        empty = empty or not said.parts
         yield Wait(float(2**tries))
-    if isinstance(said, Said) and said.finish is None:
-        run.stats.failed(model, None, "NO_FINISH_REASON", 0)
+    if isinstance(said, Said) and (said.finish is None or not said.parts):
+        run.stats.failed(model, None, "NO_FINISH_REASON" if said.finish is None else "NO_RESPONSE_TEXT", 0)
     return said
 
 
-def _with_retries(run: Run, model: str) -> Generator[Effect, Any, Said | Failure]:
+def _with_retries(run: Run, model: str, *, reminded: bool) -> Generator[Effect, Any, Said | Failure]:
     version = run.version
     shown = version.hard if run.model == "auto" else model
     url = f"{run.base}/v1beta/models/{model}:streamGenerateContent?alt=sse"
     wait = version.first_wait_s
     for attempt in range(1, version.attempts + 1):
-        said = yield from send(url, headers(version.name, shown, run.key), _body(run, model), run.output.said)
+        said = yield from send(url, headers(version.name, shown, run.key), _body(run, model, reminded), run.output.said)
         if isinstance(said, Said):
             run.stats.answered(said.model or model, "main", said.usage, said.ms)
             return said
-        if said.message != "terminated":
-            run.stats.failed(model, "main", said.kind, said.ms)
+        run.stats.failed(said.model or model, "main", said.kind, said.ms)
         again = (
             (said.status is None and said.message != "terminated")
             or said.status in (429, 499)
@@ -160,10 +164,13 @@ def _with_retries(run: Run, model: str) -> Generator[Effect, Any, Said | Failure
     raise AssertionError("a call ends by its last attempt")
 
 
-def _body(run: Run, model: str) -> dict[str, Any]:
+def _body(run: Run, model: str, reminded: bool) -> dict[str, Any]:
     mode = run.options.mode
+    said = contents([run.context, *run.session.messages])
+    if reminded:
+        said[-1]["parts"] = [*said[-1]["parts"], {"text": texts.EMPTY_AGAIN}]
     return {
-        "contents": contents([run.context, *run.session.messages]),
+        "contents": said,
         "systemInstruction": {"parts": [{"text": texts.system(model, mode, run.memory)}], "role": "user"},
         "tools": [{"functionDeclarations": declarations(mode)}],
         "generationConfig": {**_SAMPLING, "thinkingConfig": _thinking(model)},
