@@ -57,6 +57,7 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     until: float
     count: int
+    told: bool = False  # the provider itself said how long
 
 
 class Book(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,9 +76,10 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
         count = old.count + 1 if old and now - old.since < WINDOW_S else 1
         revoked = failure.hopeless and failure.kind is FailureKind.AUTH
         until = now + (failure.retry_after or cooldown(failure.kind, count, revoked=revoked))
+        told = failure.retry_after is not None
         if old and old.until > now:
-            until = old.until
-        rest = Rest(profile=profile, model=scope, kind=failure.kind, since=now, until=until, count=count)
+            until, told = max(old.until, until if told else 0.0), told or old.told
+        rest = Rest(profile=profile, model=scope, kind=failure.kind, since=now, until=until, count=count, told=told)
         return msgspec.structs.replace(self, rests=(*(r for r in self.rests if r is not old), rest))
 
     def succeeded(self, profile: str, model: str, *, started: float) -> "Book":
@@ -103,6 +105,11 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
         """Until when a profile rests for a model; 0 if it does not."""
         rests = (r.until for r in self.rests if r.profile == profile and r.model in (None, model) and r.until > now)
         return max(rests, default=0.0)
+
+    def told(self, profile: str, model: str, *, now: float) -> float:
+        """Seconds for which the provider has said that it will refuse this model; 0 if it has not."""
+        ends = (r.until for r in self.rests if r.profile == profile and r.model == model and r.told and r.until > now)
+        return max(ends, default=now) - now
 
     def _find(self, profile: str, model: str | None, kind: FailureKind) -> Rest | None:
         same = (r for r in self.rests if (r.profile, r.model, r.kind) == (profile, model, kind))

@@ -25,6 +25,7 @@ from claw.core.events import (
 from claw.core.messages import Message, TextPart, ToolCallPart, ToolResultPart, user
 from claw.core.recovery import (
     ask,
+    begin,
     begin_compaction,
     fail_compaction,
     failed,
@@ -88,7 +89,7 @@ def _start(out: Step, event: TurnStarted) -> None:
     out.persist(entry)
     out.set(prompt=event.prompt.text)
     out.emit("run_start", model=out.state.at.name)
-    ask(out)
+    begin(out)
 
 
 def _book(out: Step, usage: Usage, cli: CliReport | None) -> None:

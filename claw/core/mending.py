@@ -4,9 +4,20 @@ Every change of the conversation is an entry of the session, so that later runs 
 """
 
 from claw.core.calls import Thinking
-from claw.core.messages import TextPart, ToolResultPart
+from claw.core.messages import ImagePart, Part, TextPart, ThinkingPart, ToolResultPart
 from claw.core.state import State, Step
 from claw.core.transcript import CUT_TO, CustomEntry, live
+
+
+def repairable(state: State) -> bool:
+    """Whether a repair would change anything: there is thinking or an image to leave out."""
+    _, kept = live(state.history)
+    return not state.repaired and any(_refusable(part) for entry in kept for part in entry.message.parts)
+
+
+def _refusable(part: Part) -> bool:
+    inner = part.content if isinstance(part, ToolResultPart) else ()
+    return isinstance(part, ThinkingPart | ImagePart) or any(isinstance(p, ImagePart) for p in inner)
 
 
 def repair(out: Step) -> None:

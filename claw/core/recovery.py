@@ -27,6 +27,17 @@ PASSING = (
 )  # of a summary call: the reason to report, rather than the overflow behind it
 
 
+def begin(out: Step) -> None:
+    """The first call of a run: not before the time that the provider gave to the one before, if that is not long."""
+    state = out.state
+    pause = state.pause if state.setup.rules.honour_retry_after else 0.0
+    if pause > state.setup.rules.seconds:
+        finish_failed(out, FailureKind.RATE_LIMITED, f"the provider said so before: free again in {pause:.0f} s")
+        return
+    out.set(waited_s=pause)
+    _sleep_or_ask(out, pause)
+
+
 def ask(out: Step) -> None:
     """Ask what is to be asked next: the piece of a compaction at work, a compaction that is due, or the main call."""
     state = out.state
@@ -121,7 +132,7 @@ def situation(state: State, delivered: bool) -> Situation:
         fallback_elsewhere=any(target.provider != state.at.provider for target in rest),
         compactions=state.tried,
         max_tokens=asking.summary_tokens(state) if state.compacting else wanted,
-        repaired=state.repaired,
+        repaired=not mending.repairable(state),
         fallback_larger=any(target.window > state.size for target in rest),
         oversized=mending.oversized(state) if state.tried >= state.setup.rules.compactions else False,
         levels_tried=(state.setup.thinking, *state.levels_tried),

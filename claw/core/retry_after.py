@@ -37,10 +37,11 @@ def lower_headers(headers: Mapping[str, str] | None) -> dict[str, str]:
 
 def _header(headers: Mapping[str, str], now: float | None) -> float | None:
     millis = _number(headers.get("retry-after-ms"))
-    if millis is not None:
-        return millis / 1000
     value = headers.get("retry-after", "").strip()
     seconds = _number(value)
+    if millis is not None:
+        exact = millis / 1000
+        return max(exact, seconds) if seconds is not None and abs(seconds - exact) <= 1 else exact  # the same, rounded
     if seconds is not None:
         return seconds
     until, base = _date(value), _date(headers.get("date", ""))

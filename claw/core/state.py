@@ -91,6 +91,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     in_row: int = 0
     retries: int = 0
     waited_s: float = 0.0
+    pause: float = 0.0  # seconds for which the provider, in an earlier run, asked to be left alone
     repaired: bool = False
     cut: bool = False  # tool results have been cut
     thinking: Thinking | None = None  # the level asked for, once the one that was set has been refused

@@ -40,7 +40,7 @@ def build(request: ModelRequest, *, thinking: str) -> dict[str, Any]:
     arguments: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
     arguments |= {"system": system} if system else {}
     arguments |= {"tools": tools} if tools else {}
-    arguments |= {"messages": messages} | _thinking(request, thinking)
+    arguments |= {"messages": messages} | ({} if _unthought(messages, thinking) else _thinking(request, thinking))
     arguments |= {"metadata": {"user_id": request.session}} if request.session else {}
     extra = {name: value for name, value in request.params.items() if name != "betas"}
     arguments |= {"extra_body": extra} if extra else {}
@@ -54,6 +54,14 @@ def _mark(retention: CacheRetention) -> dict[str, Any] | None:
     if retention == "none":
         return None
     return {"type": "ephemeral", "ttl": "1h"} if retention == "long" else {"type": "ephemeral"}
+
+
+def _unthought(messages: list[dict[str, Any]], kind: str) -> bool:
+    """Whether tool results answer a turn that did not begin with thinking, as one of another model, or one that was
+    repaired. With a budget the API refuses that, and wants thinking off until the turn is over."""
+    if kind != "budget" or len(messages) < 2 or messages[-1]["content"][0]["type"] != "tool_result":
+        return False
+    return messages[-2]["content"][0]["type"] not in ("thinking", "redacted_thinking")
 
 
 def _thinking(request: ModelRequest, kind: str) -> dict[str, Any]:

@@ -137,7 +137,8 @@ class Agent:
             self._active[session] = driver
             try:
                 start = TurnStarted(run=run, prompt=None if prompt is None else user(prompt))
-                outcome = await driver.run(self._state(opened, chosen, place, blocks, tools), start)
+                first = self._state(opened, chosen, place, blocks, tools, self._rests.pause(chosen[0]))
+                outcome = await driver.run(first, start)
                 self._note_profile(opened, outcome, credentials, used)
             finally:
                 del self._active[session]
@@ -191,6 +192,7 @@ class Agent:
         workspace: str,
         blocks: tuple[SystemBlock, ...],
         tools: Mapping[str, Tool],
+        pause: float,
     ) -> State:
         config, settings = self._config, self._config.settings
         retry, compaction = config.retry, config.compaction
@@ -222,7 +224,7 @@ class Agent:
             coordination=settings.compaction_coordination,
         )
         path = session.path()
-        return State(setup=setup, history=path, leaf=path[-1].id if path else None)
+        return State(setup=setup, history=path, leaf=path[-1].id if path else None, pause=pause)
 
     def _driver(
         self,

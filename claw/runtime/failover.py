@@ -75,6 +75,11 @@ class Rests:
         ready = [t for t in made if not resting[t.name] or (probing and t is first)]
         return (*ready, *(t for t in made if t not in ready))
 
+    def pause(self, target: Target) -> float:
+        """Seconds for which the provider said that it will refuse the first credential of a model."""
+        profile = target.profiles[0] or target.provider
+        return 0.0 if target.cli else self.book.told(profile, target.model, now=self._ports.clock.now())
+
     def _resting(self, book: Book, target: Target, now: float) -> float:
         """Until when no credential of a model is ready; 0 if one is."""
         ends = [book.resting(id or target.provider, target.model, now=now) for id in target.profiles]

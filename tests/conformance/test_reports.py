@@ -370,7 +370,7 @@ def test_a_refused_history_is_no_fault_of_the_profile():
     text = "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"
     story = Story(Provider(overflow(text)), profiles=("a", "b")).run("go")
     assert {a.profile for a in story.result.attempts} == {"a"}
-    assert (story.rests, len(story.provider.main)) == ([], 2)
+    assert (story.rests, len(story.provider.main)) == ([], 1)  # there is nothing to repair: it is not sent again
 
 
 def test_an_overloaded_server_in_openais_words():

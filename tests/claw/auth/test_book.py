@@ -96,3 +96,11 @@ def test_a_damaged_book_is_named() -> None:
 def test_a_credential_does_not_show_its_key() -> None:
     assert "sk-secret" not in repr(Credential(id="main", provider="anthropic", key="sk-secret"))
     assert "environment" in repr(Credential(id="", provider="anthropic", key="sk-secret"))
+
+
+def test_what_the_provider_said_itself_is_told_apart_from_a_guess() -> None:
+    guessed = Book().failed("a", "m", failure(K.RATE_LIMITED), now=NOW)
+    assert guessed.told("a", "m", now=NOW) == 0
+    said = guessed.failed("a", "m", failure(K.RATE_LIMITED, 500), now=NOW)
+    assert said.told("a", "m", now=NOW + 100) == 400
+    assert said.told("a", "other", now=NOW) == 0

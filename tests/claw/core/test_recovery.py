@@ -382,3 +382,12 @@ def test_a_session_remembers_the_window_that_a_provider_told() -> None:
     )
     again = State(setup=first.setup, history=first.history, leaf=first.leaf)
     play(again, [(started("more"), [Persist, asked("summary")])])
+
+
+def test_a_run_begins_when_the_provider_wants_to_be_asked_again() -> None:
+    begun = state()
+    wait = State(setup=begun.setup, pause=42.0)
+    play(wait, [(started(), [Persist, slept(42.0)]), (woke(), [asked()])])
+    hours = State(setup=begun.setup, pause=9_000.0)
+    limited = finished(failure=FailureKind.RATE_LIMITED)
+    play(hours, [(started(), [Persist, kept("run_failed"), limited])])
