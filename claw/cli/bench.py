@@ -1,5 +1,6 @@
 """`claw bench …`: runtimes measured side by side over the same workload."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -59,6 +60,34 @@ def cache(
         typer.echo(line, err=json == "-")
     write(lab.to_json(rows), json)
     raise typer.Exit(1 if any(row.problems for row in rows) else 0)
+
+
+@app.command()
+def throughput(
+    rounds: Annotated[int, typer.Option(min=1, help="rounds; figures are their medians")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.1, help="seconds a measurement")] = 2.0,
+    streams: Annotated[int, typer.Option(min=0, help="slow streams at once, for their pace; 0: not measured")] = 0,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="write the results as JSON; `-` is stdout")] = None,
+) -> None:
+    """How fast the simulators answer on this machine, beside a bare uvicorn app that sends as much.
+
+    Exit: 0 measured, 1 a server failed, 2 bad input.
+    """
+    from claw.core.errors import ClawError
+    from claw.lab import throughput as lab
+
+    if json not in (None, "-") and not Path(str(json)).absolute().parent.is_dir():
+        _refuse(f"--json {json}: there is no folder {Path(str(json)).absolute().parent}")
+    if sys.stderr.isatty():
+        typer.echo(f"some {2 * 2 * 2 * rounds * (seconds + 0.5):.0f} s …", err=True)
+    try:
+        found = lab.run(rounds=rounds, seconds=seconds, streams=streams)
+    except (ClawError, OSError) as error:
+        typer.echo(f"claw bench: {error}", err=True)
+        raise typer.Exit(1) from None
+    for line in lab.table(found):
+        typer.echo(line, err=json == "-")
+    write(lab.to_json(found), json)
 
 
 def _refuse(message: str) -> NoReturn:
