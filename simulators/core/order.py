@@ -167,7 +167,7 @@ class Work:
         pace = state.document.pacing
         lead = (
             pacing.before_head(pace, self.chance, tokens.output, call.stream)
-            if pace.first_token_ms or pace.tokens_per_s
+            if (pace.first_token_ms or pace.tokens_per_s) and not call.deferred
             else 0
         )
         return SimulatedAnswer(

@@ -101,6 +101,7 @@ class ModelCall(msgspec.Struct, kw_only=True):
     cache: CacheAsk | None = None  # None: breakpoints and TTLs as the blocks have them
     reserves: bool = False  # admission takes input and `max_tokens` from the bucket, whatever the cache gives
     copies: int = 1  # so many answers of the same turn are generated
+    deferred: bool = False  # answered at once, worked at later
     own: "ModelTurn | None" = None  # what the provider answers by itself: no turn is used up
     side: CallKind | None = None  # what the request itself says it is, whatever its text looks like
     # Called once the prompt can be counted, with the call and a `store.Desk`: the call as the server changes it before

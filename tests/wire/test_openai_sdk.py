@@ -206,3 +206,17 @@ def test_a_model_of_nobody_is_listed_and_shown() -> None:
     with pytest.raises(openai.NotFoundError, match="does not exist"):
         client(made).models.retrieve("claude-sonnet-4-5")
     assert json.loads(json.dumps(names)) == names
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_an_answer_takes_its_time(api: str) -> None:
+    """A word each 0.1 s but the first; background work answers at once."""
+    made = simulator(
+        {"text": "one two three four five"}, {"text": "one two"}, pacing={"tokens_per_s": 10}, tokenizer="words"
+    )
+    begun = made.now()
+    assert raw(made, api, True)[0] == 200
+    assert made.now() - begun == pytest.approx(0.4)
+    if api == "responses":
+        client(made).responses.create(model="gpt-4.1", input="x", background=True)
+        assert made.now() - begun == pytest.approx(0.4)

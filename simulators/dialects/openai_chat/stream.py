@@ -40,7 +40,7 @@ def encode_stream(call: ModelCall, turn: ModelTurn, tokens: Tokens, stamp: Stamp
         body = {**shared, "choices": choices, **extra}
         if padded:
             body["obfuscation"] = padding(stamp, number, used) if choices else ""
-        return Chunk(b"data: " + _encode(body) + b"\n\n", "chunk")
+        return Chunk(b"data: " + _encode(body) + b"\n\n", "chunk.delta" if used else "chunk")
 
     if form.comment:
         yield Chunk(form.comment.encode() + b"\n\n")

@@ -53,6 +53,7 @@ def translate(body: dict[str, Any], notes: Notes, operation: Any, headers: Heade
         headers=headers,
         cache=ask,
         reserves=True,
+        deferred=bool(body.get("background")) and not body.get("stream"),
         own=own,
         side=side,
         revise=fit if body.get("truncation") == "auto" else None,
