@@ -16,6 +16,7 @@ from simulators.cli.claude.errors import Trouble, too_long
 from simulators.cli.claude.events import AGAIN, compact_boundary, summary_prompt
 from simulators.cli.claude.rows import REMOTE_NOTE, announcements, attachment
 from simulators.cli.claude.session import Row
+from simulators.cli.claude.settings_files import memory
 from simulators.cli.claude.texts import prose, reminder
 from simulators.cli.claude.usage import counts, estimate
 from simulators.cli.effects import Effect, Now
@@ -299,6 +300,21 @@ def announce(context: Context) -> Steps:
         bridged=context.mcp.tool_names() if context.mcp is not None else (),
     ):
         yield from context.add("attachment", **attachment(kind, body, text))
+    yield from announce_memory(context)
+    if context.mode == "plan":
+        place = f"{context.home}/.claude/plans/{context.session.id[:8]}.md"
+        body = {"reminderType": "full", "isSubAgent": False, "planFilePath": place, "planExists": False}
+        yield from context.add("attachment", **attachment("plan_mode", body, prose("plan mode", 4928)))
+
+
+def announce_memory(context: Context) -> Steps:
+    """What stands in CLAUDE.md files, beside the user's own words."""
+    found = yield from memory(context)
+    if found:
+        parts = [f"Contents of {path} (instructions of the user or the project):\n\n{text}" for path, text in found]
+        said = "Context that you can use when you answer:\n# claudeMd\n" + "\n\n".join(parts)
+        body = {"files": [path for path, _ in found]}
+        yield from context.add("attachment", **attachment("instructions", body, said, "user"))
 
 
 def announce_day(context: Context) -> Steps:

@@ -240,6 +240,9 @@ class Context:
             body["stream"] = False
             if not version.rich_requests:
                 del body["stream"]
+        if self.mode == "plan" and version.rich_requests:
+            betas = request.guarded(betas)
+            body = request.with_safeguards(body, cwd=self.start.cwd, home=self.home)
         headers = request.headers(version, env=self.env, session=self.session.id, beta=betas, alone=self.settings.alone)
         url = f"{self.base_url}/v1/messages?beta=true"
         return url, headers, dump(body).encode("utf-8", "surrogatepass")

@@ -182,9 +182,7 @@ def _no_conversation(context: Context, id: str) -> Generator[Effect, Any, None]:
     event |= {"session_id": shown, "total_cost_usd": 0, "usage": usage_object(Counts(), version), "modelUsage": {}}
     event |= {"permission_denials": [], "uuid": context.ids.uuid(), "errors": [said]}
     if version.rich_events:
-        from simulators.cli.claude.events import SUBAGENTS
-
-        event |= {"subagent_stats": SUBAGENTS, "result_index": 0}
+        event["result_index"] = 0
     yield from out.result(event)
     raise _Stop(said if version.rich_events else "")
 

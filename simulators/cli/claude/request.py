@@ -108,6 +108,45 @@ def betas(version: Version, model: Model, *, credit: bool, streaming_json: bool)
     return names
 
 
+def guarded(names: Sequence[str]) -> list[str]:
+    """The `anthropic-beta` values of a request that carries safeguards."""
+    at = next((i for i, n in enumerate(names) if n.startswith("thinking-display-updates")), len(names))
+    return [*names[:at], "dangerous-tool-use-2026-09-03", *names[at:], "afk-mode-2026-01-31"]
+
+
+def with_safeguards(made: Body, *, cwd: str, home: str) -> Body:
+    """The body with what plan mode adds: what a classifier is told of the place and its rules."""
+    roots = (
+        "projectSettings", "localSettings", "flagSettings", "policySettings", "cliArg", "command", "session",
+        "toolsNarrowing", "mcpServerPolicy", "hostCredential",
+    )  # fmt: skip
+    git = dict.fromkeys(("root", "branch", "default_branch", "status"))
+    visibility = {"origin": None, "push_remote": None, "remotes": [], "visibility_cache": []}
+    facts: Body = {"v": 1, "permission_mode": "plan", "platform": "linux", "live_cwd": cwd, "home_dir": home}
+    facts["rule_roots"] = {"userSettings": f"{home}/.claude", **dict.fromkeys(roots, cwd)}
+    facts["trusted_directories"] = {
+        "primary": {"path": cwd, "resolved": [cwd]},
+        "additional": [],
+        "network": [],
+        "block_reads_outside_working_directories": False,
+    }
+    facts["rules"] = {"allow": [], "deny": [], "ask": []}
+    facts["auto_mode"] = {"allow": [], "soft_deny": [], "hard_deny": [], "environment": []}
+    off = ("artifact_consent_holdback", "case_insensitive_paths", "restricted", "is_remote_mode", "classify_all_shell")
+    facts |= dict.fromkeys(off, False)
+    facts |= {"user_identity": None, "git_state": {"cwd": cwd, **git, "visibility": visibility, "error": "not_a_repo"}}
+    facts |= {"classifier_facts": {"bashPrescreenRetry": "true"}, "refused_calls": []}
+    guard = {"safeguards": [{"type": "dangerous_tool_use", "classifier_context": facts}]}
+    changed: Body = {}
+    for key, value in made.items():
+        changed[key] = value
+        if key == "tools":  # what Bash may do is told in fewer words
+            changed[key] = [{**t, "description": t["description"][:1800]} if t["name"] == "Bash" else t for t in value]
+        if key == "context_management":
+            changed |= guard
+    return changed
+
+
 def headers(
     version: Version, *, env: Mapping[str, str], session: str, beta: Sequence[str], alone: bool = False
 ) -> list[tuple[str, str]]:

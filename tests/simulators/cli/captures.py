@@ -34,6 +34,7 @@ class Capture:
         run = json.loads((folder / "run.json").read_text())
         self.argv: list[str] = run["argv"][1:]
         self.exit: int = run["exit_code"]
+        self.wall_s: float = run["wall_s"]
         self.env: dict[str, str] = run["env"]
         self.stdout = _lines(folder / "stdout.jsonl")
         self.text = (folder / "stdout.jsonl").read_text() if (folder / "stdout.jsonl").exists() else ""

@@ -195,9 +195,15 @@ STREAM = ("--output-format", "stream-json", "--verbose")
 
 
 async def claude(
-    processes: FakeProcesses, *argv: str, home: Any, stdin: bytes = b"", cwd: Any = None, **env: str
+    processes: FakeProcesses,
+    *argv: str,
+    home: Any,
+    stdin: bytes = b"",
+    cwd: Any = None,
+    ends_after: float | None = None,
+    **env: str,
 ) -> Run:
-    """Run the fake to its end under the running loop."""
+    """Run the fake to its end under the running loop; after `ends_after` seconds it is sent SIGTERM."""
     base = {"HOME": str(home), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-ant-test-000"}
     base["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:34483"
     process = await processes.spawn(("claude", *argv), cwd=str(cwd or home), env={**base, **env}, stdin=stdin)
@@ -205,5 +211,7 @@ async def claude(
     async def all_of(stream: Any) -> bytes:
         return b"".join([chunk async for chunk in stream])
 
+    if ends_after is not None:
+        asyncio.get_running_loop().call_later(ends_after, process.terminate)
     out, err = await asyncio.gather(all_of(process.stdout()), all_of(process.stderr()))
     return Run(await process.wait(), out, err)

@@ -38,6 +38,8 @@ SINGLE: dict[str, list[Reply]] = {
         Say(calls=[{"id": "toolu_01", "name": "Read", "input": {"file_path": "/home/user/project/a.txt"}}]),
         Say("Done."),
     ],
+    "c06_append_10_resume_missing": [Say("never asked")],
+    "c06_sysprompt_3_both": [Say("reply 3", input=13)],
     "c05c_tool_denied": [Say(calls=[bash("touch zzz", description="x")]), Say("Done.")],
     "c08_400_other": [Refuse(400, "invalid_request_error", "messages.0: bad thing")],
     "c08_400_prompt_too_long": [
@@ -66,6 +68,8 @@ SINGLE: dict[str, list[Reply]] = {
         Raw(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n')
     ],
     "c09_bad_tool_input": [Say(calls=[{"id": "toolu_01", "name": "Bash", "input": {"cmd": 1}}]), Say("Done")],
+    "c09_json_schema": [Say(calls=[{"id": "toolu_01", "name": "StructuredOutput", "input": {"name": "x"}}])],
+    "c09_permmode_plan": [Say("Done")],
     "c09_max_turns_1": [Say(calls=[bash("echo hi", description="d")])],
     "c09_no_key": [Say("never asked")],
     "c09_parallel_tools": [
@@ -104,13 +108,16 @@ def play(
     *,
     argv: list[str] | None = None,
     stdin: bytes = b"",
+    ends_after: float | None = None,
 ) -> Run:
     env = {k: v for k, v in capture.env.items() if k not in ("HOME", "PATH")}
     if "ANTHROPIC_API_KEY" not in env:
         env["ANTHROPIC_API_KEY"] = ""
-    return run(
-        claude(processes, *(argv or capture.argv), home="/home/user", cwd="/home/user/project", stdin=stdin, **env)
-    )
+    words, where = argv or capture.argv, {"home": "/home/user", "cwd": "/home/user/project"}
+    return run(claude(processes, *words, **where, stdin=stdin, ends_after=ends_after, **env))
+
+
+STARTING_S = 0.5  # what the real one takes before its first request
 
 
 def with_ids(capture: Capture, replies: list[Reply]) -> list[Reply]:
@@ -187,8 +194,8 @@ def test_one_run(name: str, tmp_path: Path) -> None:
     compare(capture, got, stub.requests)
 
 
-# A session in several processes: for each step the recording with its answers; `+PROMPT` is a step between that was not
-# kept, played with the command line of the step before it.
+# A session in several processes: for each step the recording with its answers; `+PROMPT|FLAG|…` is a step that was not
+# kept, played with the command line of the step before it and more flags.
 def reply(n: int, tokens: int = 10) -> Say:
     return Say(f"reply {n}", input=tokens)
 
@@ -208,6 +215,25 @@ CHAINS: dict[str, list[tuple[str, list[Reply]]]] = {
     "snapshot off": [
         ("c06_append_snapoff_0_start", [reply(0)]),
         ("c06_append_snapoff_1_resume_without", [reply(1, 11)]),
+    ],
+    "system prompt": [
+        ("+hello one|--system-prompt|MARK_SYS_A", [reply(0)]),
+        ("c06_sysprompt_1_resume_without", [reply(1, 11)]),
+        ("c06_sysprompt_2_resume_other", [reply(2, 12)]),
+    ],
+    "a model of 200,000 is not compacted unasked": [
+        ("c07a_autocompact_resume_0_start", [Say("reply 1", input=10, write=90_000, read=100_000, output=20)]),
+        ("+hello two", [reply(2, 500)]),
+        ("c07a_autocompact_resume_2_resume_after", [reply(3, 500)]),
+    ],
+    "automatic compaction without the flag": [
+        ("c07h_autocompact_resume_lost_append_0_start", [reply(1, 1000)]),
+        ("c07h_autocompact_resume_lost_append_1_r0", [reply(2, 1000)]),
+        ("c07h_autocompact_resume_lost_append_2_r1", [reply(3, 1000)]),
+        ("c07h_autocompact_resume_lost_append_3_r2", [reply(4, 1000)]),
+        ("c07h_autocompact_resume_lost_append_4_r3", [Say("reply 5", input=10, read=170_000)]),
+        ("+after", [summary(50), reply(6, 3000)]),
+        ("c07h_autocompact_resume_lost_append_6_after_A", [reply(7, 3000)]),
     ],
     "slash compact, flag given again too late": [
         ("c07b_slash_compact_0_start", [reply(1, 1000)]),
@@ -237,7 +263,7 @@ CHAINS: dict[str, list[tuple[str, list[Reply]]]] = {
 @pytest.mark.parametrize("name", CHAINS)
 def test_one_session(name: str, tmp_path: Path) -> None:
     """Several processes on one session: what each sends depends on what the ones before it left on disk."""
-    first = Capture(CHAINS[name][0][0])
+    first = Capture(next(step for step, _ in CHAINS[name] if not step.startswith("+")))
     stub = Stub(reply(0))
     processes = world(tmp_path, stub, first)
     theirs = first.stdout[0]["session_id"]
@@ -250,7 +276,9 @@ def test_one_session(name: str, tmp_path: Path) -> None:
             capture = Capture(step)
         argv = [mine if mine and word == theirs else word for word in capture.argv]
         if step.startswith("+"):
-            argv[1] = step[1:]
+            argv[1], *more = step[1:].split("|")
+            argv = [word for word in argv if word not in ("--resume", theirs, mine)] + more
+            argv += ["--resume", mine] if mine else []
         got = play(tmp_path, capture, stub, processes, argv=argv)
         mine = mine or got.events[0]["session_id"]
         if not step.startswith("+"):
@@ -287,6 +315,22 @@ STREAMED: dict[str, tuple[list[str], list[Reply]]] = {
     ),
     "c07g_reactive_summary_too_long": (TURNS, [*GROWING, TOO_LONG, TOO_LONG, reply(6, 6000)]),
 }
+WIDE = [10] * 4 + [500_000, 700_000, 800_000, 850_000, 900_000, 930_000, 950_000, 955_000, 960_000, 965_000, 967_000]
+STREAMED["c07e_ramp_opus_1m"] = (
+    [f"turn {n} please" for n in range(21)],
+    [
+        *[reply(n + 1, 1000) for n in range(4)],
+        *[Say(f"reply {n + 1}", input=10, read=WIDE[n]) for n in range(4, 15)],
+        *[
+            step
+            for n, read in enumerate((970_000, 975_000, 980_000, 985_000, 990_000, 999_000), 16)
+            for step in (summary(50), Say(f"reply {n}", input=10, read=read))
+        ],
+    ],
+)
+# Of these only the requests were kept.
+STREAMED["c07e_ramp_haiku45_window200k"] = (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000))
+STREAMED["c07e_ramp_opus_window200k_pct80"] = (TURNS, ramp(1000, 1000, 1000, 1000, 1000, 1000))
 KEPT_REQUESTS = 6  # a recording holds no more
 
 
@@ -300,6 +344,31 @@ def test_one_process_many_prompts(name: str, tmp_path: Path) -> None:
     lines = [{"type": "user", "message": {"role": "user", "content": content}} for content in blocks]
     stdin = "".join(json.dumps(line) + "\n" for line in lines).encode()
     got = play(tmp_path, capture, stub, world(tmp_path, stub, capture), stdin=stdin)
+    if capture.stdout:
+        compare(capture, got, stub.requests[:KEPT_REQUESTS])
+    else:
+        assert got.exit == capture.exit
+        compare_requests(capture, stub.requests[:KEPT_REQUESTS])
+
+
+# Ended by SIGTERM: the seconds after which it came.
+TERMINATED: dict[str, list[Reply]] = {
+    "c08_401": [Refuse(401, "authentication_error", "invalid x-api-key")],
+    **{
+        f"c08_429_retry_after_{n}": [Refuse(429, "rate_limit_error", "rate limited", {"retry-after": str(n)})]
+        for n in (5, 20, 30, 60)
+    },
+    "c10_sigterm": [Say("too late", wait=60)],
+}
+
+
+@pytest.mark.parametrize("name", TERMINATED)
+def test_a_run_that_is_terminated(name: str, tmp_path: Path) -> None:
+    """What it had printed and asked by then; exit code 143."""
+    capture = Capture(name)
+    stub = Stub(*TERMINATED[name])
+    processes = world(tmp_path, stub, capture)
+    got = play(tmp_path, capture, stub, processes, ends_after=capture.wall_s - STARTING_S)
     compare(capture, got, stub.requests[:KEPT_REQUESTS])
 
 
@@ -316,10 +385,34 @@ def test_a_tool_of_an_mcp_server(tmp_path: Path) -> None:
     assert got.events[0]["mcp_servers"] == capture.stdout[0]["mcp_servers"]
 
 
+def test_hooks_of_a_settings_file(tmp_path: Path) -> None:
+    """Commands run before the session, before a tool and at the end; what the first prints the model is told."""
+    capture = Capture("c09_hooks")
+    stub = Stub(*with_ids(capture, [Say(calls=[bash("echo hi", description="d")]), Say("Done")]))
+    processes = world(tmp_path, stub, capture)
+    said = {"SessionStart": "echo MARK_HOOK_CTX", "PreToolUse": "echo hook-out", "Stop": "true"}
+    hooks = {event: [{"hooks": [{"type": "command", "command": command}]}] for event, command in said.items()}
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({"hooks": hooks}))
+    got = play(tmp_path, capture, stub, processes)
+    compare(capture, got, stub.requests)
+    answers = [[e.get(k) for k in ("hook_name", "output", "outcome")] for e in got.events if "hook_id" in e]
+    assert answers == [[e.get(k) for k in ("hook_name", "output", "outcome")] for e in capture.stdout if "hook_id" in e]
+
+
 def test_how_many_recordings_are_covered(capsys: pytest.CaptureFixture[str]) -> None:
     """Says how many of the recordings of claude are compared, so that a shrinking number is seen."""
     here = {p.name for p in captures.FOLDER.iterdir() if p.name.startswith("c")}
-    covered = (set(SINGLE) | {step for steps in CHAINS.values() for step, _ in steps} | {"c09_mcp", *STREAMED}) & here
+    steps = {step for steps in CHAINS.values() for step, _ in steps}
+    covered = {*SINGLE, *steps, *STREAMED, *TERMINATED, "c09_mcp", "c09_hooks"} & here
     with capsys.disabled():
         print(f"\nthe fake claude was compared with {len(covered)} of {len(here)} recorded runs")
-    assert len(covered) >= 60
+    assert here - covered == set(UNCOVERED) & here
+    assert len(covered) >= len(here) - len(UNCOVERED)
+
+
+# Not compared, with the reason.
+UNCOVERED = {
+    "c09_subagent": "the fake runs no subagents",
+    "c09_slash_context": "its 25 token counts are of the vendor's own texts, one by one",
+}
