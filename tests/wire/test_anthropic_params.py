@@ -97,6 +97,9 @@ def told(block: dict[str, Any]) -> list[dict[str, Any]]:
     if kind == "tool_use":
         answer = {"type": "tool_result", "tool_use_id": block["id"], "content": "done"}
         return [USER, {"role": "assistant", "content": [block]}, {"role": "user", "content": [answer]}]
+    if kind == "server_tool_use":
+        found = {"type": "web_search_tool_result", "tool_use_id": block["id"], "content": []}
+        return [USER, {"role": "assistant", "content": [block, found, {"type": "text", "text": "ok"}]}, USER]
     if kind in ASSISTANT or kind.endswith("_result"):
         first = [] if kind == "compaction" else [USER]
         return [*first, {"role": "assistant", "content": [block, {"type": "text", "text": "ok"}]}, USER]

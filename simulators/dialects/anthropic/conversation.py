@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulators.dialects.anthropic.gates import Gates
+from simulators.dialects.anthropic.media import MANY, MANY_SIDE
 from simulators.dialects.anthropic.messages import Known
 from simulators.dialects.anthropic.refusal import refuse
 
@@ -70,6 +71,16 @@ def _check_content(body: dict[str, Any], messages: Sequence[Known]) -> None:
         if known.problem:
             refuse(known.problem)
         images += known.images
+        if known.unanswered and index != final and messages[index + 1].role != "assistant":
+            refuse(known.unanswered, kind="poisoned_history")
+    if images > MANY and (large := next((known.large for known in messages if known.large), None)):
+        refuse(
+            f"{large}.image.source.base64.data: At least one of the image dimensions exceed max allowed size for "
+            f"many-image requests: {MANY_SIDE} pixels",
+            error_code="image_dimensions_too_large",
+            max_side_length_pixels=MANY_SIDE,
+            paths=[large],
+        )
     if images > 600:
         refuse(f"messages: too many images: {images} > 600")
 

@@ -12,6 +12,7 @@ from typing import Any
 from simulators.dialects.anthropic.gates import Gates
 
 _MAX_SIDE = 8000
+MANY, MANY_SIDE = 20, 2000  # with more images than that, each may have fewer pixels a side
 _MAX_BYTES = 10 * 1024 * 1024
 _HEADER = 64 * 1024  # base64 characters that surely hold the size of an image
 _UNKNOWN_EDGE = 1024  # an image behind a URL or a file id, which is never fetched
@@ -37,6 +38,12 @@ def image_problem(block: dict[str, Any], path: str) -> str | None:
             f"{_MAX_SIDE} pixels"
         )
     return None
+
+
+def is_large(block: dict[str, Any]) -> bool:
+    """Whether this image is too large for a request with many of them."""
+    source = block["source"]
+    return source["type"] == "base64" and max(image_size(source["data"]) or (0, 0)) > MANY_SIDE
 
 
 def image_tokens(source: dict[str, Any], gates: Gates) -> int:

@@ -1,5 +1,6 @@
 """One message, read once: its blocks, and what the rules about conversations need to know of it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from simulators.core.turn import Block
 from simulators.dialects.anthropic.gates import Gates
 from simulators.dialects.anthropic.markers import Mark, ttl_of
-from simulators.dialects.anthropic.media import image_problem
+from simulators.dialects.anthropic.media import image_problem, is_large
 from simulators.dialects.anthropic.render import message_blocks
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -25,6 +26,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[tuple[int, str], ...] = ()  # position and id of tool results
     first_other: int | None = None  # position of the first block that is no tool result
     images: int = 0
+    large: str | None = None  # path of the first image that is too large among many
+    unanswered: str | None = None  # the refusal of a server tool's call without its result
     marks: tuple[Mark, ...] = ()
     last_cacheable: str | None = None  # path of the last block that a marker may land on
     thinks: bool = False
@@ -70,6 +73,8 @@ def know(message: dict[str, Any], index: int, gates: Gates) -> Known:
         results=tuple((at, b["tool_use_id"]) for at, b in enumerate(content) if b["type"] == "tool_result"),
         first_other=next((at for at, kind in enumerate(kinds) if kind != "tool_result"), None),
         images=images,
+        large=next((path for path in _images(content, index) if path), None) if images else None,
+        unanswered=_unanswered(content, index) if "server_tool_use" in kinds else None,
         marks=tuple(marks),
         last_cacheable=last_cacheable,
         thinks=any(kind in _THINKING for kind in kinds),
@@ -82,6 +87,31 @@ def know(message: dict[str, Any], index: int, gates: Gates) -> Known:
         compaction=_compaction(content) if role == "assistant" else None,
         compacts="compaction" in kinds,
     )
+
+
+def _images(content: list[dict[str, Any]], index: int) -> Iterator[str]:
+    """The paths of images that are too large among many, also inside tool results."""
+    for position, block in enumerate(content):
+        path = f"messages.{index}.content.{position}"
+        if block["type"] == "image" and is_large(block):
+            yield path
+        inner = block.get("content") if block["type"] == "tool_result" else None
+        for at, part in enumerate(inner if type(inner) is list else ()):
+            if part["type"] == "image" and is_large(part):
+                yield f"{path}.tool_result.content.{at}"
+
+
+def _unanswered(content: list[dict[str, Any]], index: int) -> str | None:
+    """The refusal of a call of the provider's own tool that has no result in the same message."""
+    answered = {block.get("tool_use_id") for block in content}
+    for position, block in enumerate(content):
+        if block["type"] == "server_tool_use" and block.get("id") not in answered:
+            path, call, name = f"messages.{index}.content.{position}", block.get("id"), block.get("name")
+            return (
+                f"{path}: `server_tool_use` block with id {call} was found without a corresponding "
+                f"`{name}_tool_result` block"
+            )
+    return None
 
 
 def _text_problem(text: str) -> str | None:

@@ -1,6 +1,8 @@
 # ruff: noqa: E501 - a message of the vendor is one string
 """What cannot be a conversation is refused, in the vendor's words."""
 
+import struct
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -112,3 +114,29 @@ def test_the_new_version_moves_documents_and_citations() -> None:
 def test_an_error_result_says_something() -> None:
     message = refused(user("go"), assistant([use("a")]), user([result("a", "", is_error=True)]))
     assert message == "messages.2.content.0: content cannot be empty if `is_error` is true"
+
+
+def test_a_server_tools_call_needs_its_result_unless_the_turn_was_paused() -> None:
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    assert refused(user("hi"), assistant([call, text("ok")]), user("and?")) == (
+        "messages.1.content.0: `server_tool_use` block with id srvtoolu_1 was found without a corresponding "
+        "`web_search_tool_result` block"
+    )
+    assert refused(user("hi"), assistant([call, found, text("ok")]), user("and?")) == "accepted"
+    assert refused(user("hi"), assistant([call])) == "accepted"  # sent back to be continued
+
+
+def png(side: int) -> dict[str, Any]:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", side, side)
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": b64encode(head).decode()}}
+
+
+def test_many_images_must_be_smaller() -> None:
+    said = refused(user([png(100)] * 20 + [png(2001)]))
+    assert said == (
+        "messages.0.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size "
+        "for many-image requests: 2000 pixels"
+    )
+    assert refused(user([png(100)] * 19 + [png(2001)])) == "accepted"
+    assert refused(user([png(2000)] * 21)) == "accepted"

@@ -68,9 +68,10 @@ def test_key_order_counts_inside_tool_input_and_nowhere_else() -> None:
 
 def test_key_order_of_a_block_does_not_count() -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "x"}}
-    one = accepted(user("go"), assistant([search, text("x")]), user("b"))
-    other = accepted(user("go"), assistant([dict(reversed(search.items())), text("x")]), user("b"))
-    assert shared(one, other) == 4
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    one = accepted(user("go"), assistant([search, found, text("x")]), user("b"))
+    other = accepted(user("go"), assistant([dict(reversed(search.items())), found, text("x")]), user("b"))
+    assert shared(one, other) == 5
 
 
 def test_the_role_counts() -> None:

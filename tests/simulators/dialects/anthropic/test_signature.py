@@ -70,7 +70,8 @@ def test_a_continued_turn_keeps_its_thinking() -> None:
     )
     block = thought("claude-opus-5-5", user("a"), paused)
     apart = [user("a"), paused, assistant([block, text("Yes.")]), user("b")]
-    merged = [user("a"), assistant([*paused["content"], block, text("Yes.")]), user("b")]
+    found = {"type": "web_search_tool_result", "tool_use_id": "srv1", "content": []}
+    merged = [user("a"), assistant([*paused["content"], found, block, text("Yes.")]), user("b")]
     assert refused(*apart, model="claude-opus-5-5") == "accepted"
     assert refused(*merged, model="claude-opus-5-5") == "accepted"
 
