@@ -49,6 +49,7 @@ def main(gap_s: float, pieces: int) -> None:
         http="httptools",
     )
     sock = config.bind_socket()
+    sock.listen(2048)  # now, not when the loop runs: the line below is a promise
     print(json.dumps({"url": f"http://127.0.0.1:{sock.getsockname()[1]}"}), flush=True)
     uvicorn.Server(config).run(sockets=[sock])
 

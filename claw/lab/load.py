@@ -89,8 +89,8 @@ async def press(
     """Ask `POST /v1/messages` from so many clients at once for so long. Raises OSError if nobody listens."""
     place = urlsplit(url)
     head = (
-        f"POST /v1/messages HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\nx-api-key: sk-load\r\n"
-        f"anthropic-version: 2023-06-01\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"POST /v1/messages HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
+        f"x-api-key: sk-load\r\nanthropic-version: 2023-06-01\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     loop, tally = asyncio.get_running_loop(), _Tally(gaps)
     transports = []

@@ -37,10 +37,10 @@ def test_errors_under_load_are_no_throughput() -> None:
     body = json.dumps({"model": "sim-a", "max_tokens": 9, "messages": [{"role": "user", "content": "a"}]}).encode()
     simulator = Simulator(clock=RealClock(), script="otherwise: repeat\nturns: [{error: {kind: overloaded}}]")
     with ServedOnThread(simulator.app()) as served:
-        load = asyncio.run(press(served.url, body, clients=2, seconds=0.1, warmup=0.05))
+        load = asyncio.run(press(served.url, body, clients=2, seconds=0.5, warmup=0.5))
         assert load.failed > 0
         with pytest.raises(ClawError, match="failed under load"):
-            throughput._press(served.url, "plain", clients=1, seconds=0.1)
+            throughput._press(served.url, "plain", clients=1, seconds=0.5)
 
 
 def test_the_gap_that_most_keep() -> None:
@@ -51,7 +51,7 @@ def test_the_gap_that_most_keep() -> None:
 
 def test_a_server_that_does_not_start_is_told() -> None:
     with (
-        pytest.raises(ClawError, match="did not start: .*nothing of the sort"),
+        pytest.raises(ClawError, match=r"did not start: .*nothing of the sort"),
         throughput._serving("-c", "raise SystemExit('nothing of the sort')"),
     ):
         pass
