@@ -87,7 +87,10 @@ class Talk(asyncio.Protocol):
         elif kind == "response.steer":
             self._steer(event)
         else:
-            self._refuse(f"Invalid value: '{kind}'. Supported values are: 'response.create' and 'response.steer'.", "invalid_value")  # fmt: skip  # noqa: E501
+            self._refuse(
+                f"Invalid value: '{kind}'. Supported values are: 'response.create' and 'response.steer'.",
+                "invalid_value",
+            )
 
     def _steer(self, event: dict[str, Any]) -> None:
         """Steering is refused, as it is by models that do not know it."""

@@ -96,7 +96,7 @@ def signature(schema: Any, indent: str = "") -> str:
 
 
 def hidden_block(purpose: str, tokens: int, *, text: str = "", level: Level = "tools") -> Block:
-    """What the provider adds to a prompt unasked: so many tokens, and a text that it renders (a schema of the answer)."""  # noqa: E501
+    """What the provider adds to a prompt unasked: so many tokens, and a text that it renders (an answer's schema)."""
     return Block(
         level=level, path=purpose, kind="other", digest=digest(b"hidden", purpose.encode(), text.encode()),
         structure=text, hidden=tokens,

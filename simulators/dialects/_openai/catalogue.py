@@ -18,7 +18,12 @@ def served(info: ModelInfo, profile: Profile) -> bool:
 
 
 def describe(name: str, info: ModelInfo) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": _CREATED, "owned_by": info.provider if info.provider != ANY else "system"}  # fmt: skip  # noqa: E501
+    return {
+        "id": name,
+        "object": "model",
+        "created": _CREATED,
+        "owned_by": info.provider if info.provider != ANY else "system",
+    }
 
 
 def encode_list(models: Mapping[str, ModelInfo], profile: Profile) -> bytes:

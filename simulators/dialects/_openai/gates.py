@@ -114,5 +114,10 @@ def reasoning_of(gates_: Gates, asked: dict[str, Any] | None) -> dict[str, Any]:
     if gates_.reasons:
         context = asked.get("context") or "auto"
         kept = "all_turns" if gates_.keeps_reasoning else "current_turn"
-        found = {"context": kept if context == "auto" else context, "effort": found["effort"], "mode": "standard", "summary": found["summary"]}  # fmt: skip  # noqa: E501
+        found = {
+            "context": kept if context == "auto" else context,
+            "effort": found["effort"],
+            "mode": "standard",
+            "summary": found["summary"],
+        }
     return found

@@ -9,7 +9,15 @@ from math import ceil, sqrt
 from typing import Any
 
 # base and tile of the tile-based models; the others pay by patches of 32 pixels.
-_TILES = {"gpt-4o-mini": (2833, 5667), "gpt-4o": (85, 170), "gpt-4.1": (85, 170), "gpt-4.5": (85, 170), "o1": (75, 150), "o3": (75, 150), "gpt-5-chat": (70, 140)}  # fmt: skip  # noqa: E501
+_TILES = {
+    "gpt-4o-mini": (2833, 5667),
+    "gpt-4o": (85, 170),
+    "gpt-4.1": (85, 170),
+    "gpt-4.5": (85, 170),
+    "o1": (75, 150),
+    "o3": (75, 150),
+    "gpt-5-chat": (70, 140),
+}
 _PATCHES = {"gpt-4.1-mini": 1.62, "gpt-4.1-nano": 2.46, "o4-mini": 1.72, "gpt-5-mini": 1.62, "gpt-5-nano": 2.46}
 _MOST_PATCHES = 1536
 _PAGE = re.compile(rb"/Type ?/Page[^s]")

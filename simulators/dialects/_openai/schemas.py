@@ -56,7 +56,11 @@ def check_output_format(form: Mapping[str, Any], path: str, *, nested: bool) -> 
         refuse(f"Missing required parameter: '{place}.name'.", param=f"{place}.name", code="missing_required_parameter")
     if not isinstance(described, Mapping) or "schema" not in described:
         if not nested:
-            refuse(f"Missing required parameter: '{place}.schema'.", param=f"{place}.schema", code="missing_required_parameter")  # fmt: skip  # noqa: E501
+            refuse(
+                f"Missing required parameter: '{place}.schema'.",
+                param=f"{place}.schema",
+                code="missing_required_parameter",
+            )
         return
     problem = _problem(described["schema"], top=True, strict=described.get("strict") is True)
     if problem:

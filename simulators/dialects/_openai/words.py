@@ -99,7 +99,15 @@ def values_of(failure: Failure, stamp: Stamp, *, responses: bool) -> dict[str, A
     """Everything that a refusal may tell, by the names that templates use. OpenAI's sentence is `message`."""
     status, kind, param, code, message = _WORDS.get(failure.kind, _WORDS["server_error"])
     said = {name: value for name, value in failure.details.items() if value is not None}
-    found: dict[str, Any] = {**_DEFAULTS, "model": "gpt-unknown", "status": status, "type": kind, "param": param, "code": code, **said}  # fmt: skip  # noqa: E501
+    found: dict[str, Any] = {
+        **_DEFAULTS,
+        "model": "gpt-unknown",
+        "status": status,
+        "type": kind,
+        "param": param,
+        "code": code,
+        **said,
+    }
     if responses and param == "messages":
         found["param"] = "input"
     found["param"], found["code"] = said.get("param", found["param"]), said.get("code", found["code"])
@@ -115,7 +123,7 @@ def values_of(failure: Failure, stamp: Stamp, *, responses: bool) -> dict[str, A
     found["wait"], found["seconds"] = duration(wait or 1.0), ceil(wait or 1.0)
     found["milliseconds"] = ceil((wait or 1.0) * 1000)
     said_already = "" if failure.kind == "not_found" and "path" in said else failure.message
-    found["message"] = said_already or _message(failure.kind, found, failure.details, responses) or fill(message, found)  # fmt: skip  # noqa: E501
+    found["message"] = said_already or _message(failure.kind, found, failure.details, responses) or fill(message, found)
     if failure.status is not None and failure.status != found["status"]:
         found["status"] = failure.status
         found["type"] = "server_error" if failure.status >= 500 else _REQUEST

@@ -48,7 +48,7 @@ class OpenAIChat:
         return self if document.profile is None else OpenAIChat(self._door.profiles, document.profile)
 
     def route(self, request: Request) -> Operation | None:
-        """`…/chat/completions` of every server, `/v1/models` where no other vendor's header is, other paths of OpenAI."""  # noqa: E501
+        """`…/chat/completions` of every server, `/v1/models` unless another vendor is named, other paths of OpenAI."""
         named, path = self._door.split(request.path)
         path = path.rstrip("/")
         if path == _PATH or (named is not None and path.endswith("/chat/completions")):

@@ -21,7 +21,7 @@ _FINGERPRINTED = ("gpt-4", "o1", "o3")
 
 
 def usage(call: ModelCall, tokens: Tokens, profile: Profile) -> dict[str, Any]:
-    """The usage object. `prompt_tokens` is the whole prompt: what was read from the cache and written to it included."""  # noqa: E501
+    """The usage: `prompt_tokens` is the whole prompt, what was read from the cache and written to it included."""
     written = tokens.cache_write_5m + tokens.cache_write_1h
     if profile.usage is not None:
         notes = call.private

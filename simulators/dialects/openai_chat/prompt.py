@@ -96,7 +96,9 @@ def _blocks(messages: Sequence[dict[str, Any]], tools: Sequence[Any], ttl: Any, 
             opens = False
 
 
-def _message(message: dict[str, Any], index: int, role: str, level: Any, ttl: Any, model: str) -> Iterator[dict[str, Any]]:  # fmt: skip  # noqa: E501
+def _message(
+    message: dict[str, Any], index: int, role: str, level: Any, ttl: Any, model: str
+) -> Iterator[dict[str, Any]]:
     """The blocks of one message: its parts, then its calls. A `tool` message is one block."""
     shown = "system" if role in _INSTRUCTIONS else "user" if role in ("tool", "function") else role
     salt = f"{role}:{message.get('name') or ''}".encode()
@@ -121,7 +123,13 @@ def _message(message: dict[str, Any], index: int, role: str, level: Any, ttl: An
     for key in ("reasoning_content", "reasoning", "refusal"):
         if isinstance(message.get(key), str) and message[key]:
             text = message[key]
-            yield {**common, "path": f"messages[{index}].{key}", "kind": "thinking", "text": text if key == "refusal" else "", "digest": digest(salt, key.encode(), text.encode())}  # fmt: skip  # noqa: E501
+            yield {
+                **common,
+                "path": f"messages[{index}].{key}",
+                "kind": "thinking",
+                "text": text if key == "refusal" else "",
+                "digest": digest(salt, key.encode(), text.encode()),
+            }
     calls = list(message.get("tool_calls") or ())
     if message.get("function_call"):
         calls.append({"id": "", "function": message["function_call"]})

@@ -34,9 +34,23 @@ def output_items(call: ModelCall, turn: ModelTurn, stamp: Stamp) -> list[Item]:
         if tool_call.name in notes.custom:
             given = tool_call.input if isinstance(tool_call.input, str) else tool_call.input.get("input")
             text = given if isinstance(given, str) else input_text(tool_call)
-            items.append({"id": _id("ctc", stamp, f"call:{number}"), "type": "custom_tool_call", "status": status, "input": text, **named})  # fmt: skip  # noqa: E501
+            items.append(
+                {
+                    "id": _id("ctc", stamp, f"call:{number}"),
+                    "type": "custom_tool_call",
+                    "status": status,
+                    "input": text,
+                    **named,
+                }
+            )
             continue
-        made = {"id": _id("fc", stamp, f"call:{number}"), "type": "function_call", "status": status, "arguments": input_text(tool_call), **named}  # fmt: skip  # noqa: E501
+        made = {
+            "id": _id("fc", stamp, f"call:{number}"),
+            "type": "function_call",
+            "status": status,
+            "arguments": input_text(tool_call),
+            **named,
+        }
         if tool_call.name in notes.spaces:
             made["namespace"] = notes.spaces[tool_call.name]
         items.append(made)

@@ -127,7 +127,7 @@ def is_message(item: Item) -> bool:
 
 
 def seen_items(items: Sequence[Item]) -> list[tuple[int, Item]]:
-    """What the model still sees, with positions: a compaction stands for what came before it, the users' words apart."""  # noqa: E501
+    """What the model still sees, with positions: a compaction stands for what came before, the users' words apart."""
     start = max((at for at, item in enumerate(items) if item.get("type") in SUMMARY_ITEMS), default=0)
     kept = [
         (at, item)
@@ -194,10 +194,23 @@ def item_blocks(item: Item, path: str, model: str, ttl: Ttl, *, thinks: bool) ->
     elif kind in ("additional_tools", "tool_search_output"):
         for index, tool in enumerate(item.get("tools") or ()):
             block = tool_block(tool, f"{path}.tools[{index}]")
-            yield {"path": block.path, "kind": "tool", "role": "system", "text": block.text, "structure": block.structure, "digest": block.digest}  # fmt: skip  # noqa: E501
+            yield {
+                "path": block.path,
+                "kind": "tool",
+                "role": "system",
+                "text": block.text,
+                "structure": block.structure,
+                "digest": block.digest,
+            }
     elif kind not in ("compaction_trigger", "item_reference"):
         bare = encode({name: value for name, value in item.items() if name not in ("id", "status")})
-        yield {"path": path, "kind": "other", "role": "assistant", "structure": bare.decode(), "digest": digest(kind.encode(), bare)}  # fmt: skip  # noqa: E501
+        yield {
+            "path": path,
+            "kind": "other",
+            "role": "assistant",
+            "structure": bare.decode(),
+            "digest": digest(kind.encode(), bare),
+        }
 
 
 def _message(item: Item, path: str, model: str, ttl: Ttl) -> Iterator[dict[str, Any]]:
@@ -236,7 +249,11 @@ def _reasoning(item: Item, path: str) -> dict[str, Any]:
 
 def _last_words(items: Sequence[Item]) -> tuple[str, tuple[str, ...]]:
     """Text of the last user message ("" after outputs), and the tools that the end brings results of."""
-    names = {item.get("call_id"): str(item.get("name") or item.get("type")) for item in items if "call_id" in item and item.get("type") not in OUTPUTS}  # fmt: skip  # noqa: E501
+    names = {
+        item.get("call_id"): str(item.get("name") or item.get("type"))
+        for item in items
+        if "call_id" in item and item.get("type") not in OUTPUTS
+    }
     results: list[str] = []
     for item in reversed(items):
         kind = item.get("type")

@@ -91,7 +91,13 @@ def skeleton(call: ModelCall, stamp: Stamp, status: str) -> dict[str, Any]:
         "metadata": body.get("metadata") or {},
     }
     if gates.known:
-        numbers = {"input_tokens": 0, "input_tokens_details": _NO_IMAGES, "output_tokens": 0, "output_tokens_details": _NO_IMAGES, "total_tokens": 0}  # fmt: skip  # noqa: E501
+        numbers = {
+            "input_tokens": 0,
+            "input_tokens_details": _NO_IMAGES,
+            "output_tokens": 0,
+            "output_tokens_details": _NO_IMAGES,
+            "total_tokens": 0,
+        }
         made["tool_usage"] = {"image_gen": numbers, "web_search": {"num_requests": 0}}
     if notes.conversation is not None:
         made["conversation"] = {"id": notes.conversation}

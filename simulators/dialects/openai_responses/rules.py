@@ -12,7 +12,14 @@ from simulators.dialects._openai.schemas import check_function, check_output_for
 from simulators.dialects._openai.seal import opened
 from simulators.dialects.openai_responses.notes import Item
 
-CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call", "local_shell_call": "local shell call", "shell_call": "shell call", "apply_patch_call": "apply_patch call", "computer_call": "computer call"}  # fmt: skip  # noqa: E501
+CALLS = {
+    "function_call": "function call",
+    "custom_tool_call": "custom tool call",
+    "local_shell_call": "local shell call",
+    "shell_call": "shell call",
+    "apply_patch_call": "apply_patch call",
+    "computer_call": "computer call",
+}
 OUTPUTS = {f"{name}_output": name for name in CALLS}
 _MEDIA = re.compile(r"\.(mp3|wav|m4a|ogg|flac|mp4|mov|avi|webm|mkv)$", re.I)
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

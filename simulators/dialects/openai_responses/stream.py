@@ -87,7 +87,9 @@ class _Stream:
     def _part(self, part: dict[str, Any], place: dict[str, Any]) -> Iterator[Chunk]:
         refused = part["type"] == "refusal"
         key = "refusal" if refused else "text"
-        yield self._event("response.content_part.added", part={**part, key: "", **({} if refused else {"annotations": []})}, **place)  # fmt: skip  # noqa: E501
+        yield self._event(
+            "response.content_part.added", part={**part, key: "", **({} if refused else {"annotations": []})}, **place
+        )
         name = "response.refusal" if refused else "response.output_text"
         more: dict[str, Any] = {} if refused else {"logprobs": []}
         for word in _WORD.findall(part[key]):

@@ -213,7 +213,10 @@ class TestReasoning:
 class TestCompaction:
     def test_compact_gives_the_users_words_and_one_sealed_item(self) -> None:
         asker = Asker(turns=[{"text": "four"}])
-        said = asker.send(f"{RESPONSES}/compact", {"model": "gpt-4.1", "input": [user("one two"), {"role": "assistant", "content": "ok"}]})  # fmt: skip  # noqa: E501
+        said = asker.send(
+            f"{RESPONSES}/compact",
+            {"model": "gpt-4.1", "input": [user("one two"), {"role": "assistant", "content": "ok"}]},
+        )
         assert (said.status, said.body["object"]) == (200, "response.compaction")
         kept, compaction = said.body["output"]
         assert (kept["role"], compaction["type"]) == ("user", "compaction")
