@@ -1,8 +1,8 @@
 """Other words for words: of the same length, case and number of tokens wherever they stand, and none of the old ones.
 
-A word is a run of letters, cut where a capital begins a new one. What it becomes depends on nothing but the word and the salt, so equal texts stay equal and
-a shared beginning stays shared. Tokens are counted as the vocabulary does, in every surrounding in which the word was
-seen, plain and within JSON.
+A word is a run of letters, cut where a capital begins a new one. What it becomes depends on nothing but the word, the
+other words and the salt, so equal texts stay equal and a shared beginning stays shared. Tokens are counted as the
+vocabulary does, in every surrounding in which the word was seen, plain and within JSON.
 """
 
 import hashlib
@@ -24,6 +24,8 @@ TOKEN = re.compile(
 _WIDE = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _JSON_WORD = re.compile(r"\"(?:[^\"\\]|\\.)*\"?")
 _TRIES = 700
+_FOREIGN = re.compile(r"[A-Za-z]+|[^A-Za-z]{1,3}")
+_CLASH = 1000  # two short words become one only when there is no other left
 _MENDED, _MENDS = 40, 400  # of mending: words looked at, candidates for each
 _SURROUNDINGS = 40  # of one word, that are looked at
 
@@ -40,12 +42,13 @@ class Vocabulary(Protocol):
         """The text cut where no token reaches across."""
 
     def words(self) -> Mapping[str, Sequence[str]]:
-        """Words of ASCII letters that are one token, by `case_of`."""
+        """Words that are one token, by `case_of`."""
 
 
 def case_of(word: str) -> str:
-    """Length and case of a word: `Xxxx` for `Word`."""
-    return "".join("X" if letter.isupper() else "x" for letter in word)
+    """Length, case and sizes of a word's letters: `Xxxx` for `Word`; letters of n bytes have an n before them."""
+    shape = (("X" if letter.isupper() else "x", len(letter.encode("utf-8", "replace"))) for letter in word)
+    return "".join(case if size == 1 else f"{size}{case}" for case, size in shape)
 
 
 class Wording:
@@ -101,7 +104,8 @@ class Wording:
             around = text[first:last], start - first
             here = self._where.setdefault(word, {}).setdefault(text, {})
             here[around] = here.get(around, 0) + 1
-            seen = self._seen.setdefault(word, set())
+            # renderings of schemas put a name alone, or behind a blank
+            seen = self._seen.setdefault(word, {(word, 0), (f" {word}", 1)})
             if len(seen) < _SURROUNDINGS:
                 seen.add(around)
 
@@ -112,7 +116,7 @@ class Wording:
             low = made.casefold()
             if low in self._old or (made in self._taken and len(word) > 2) or len(made) != len(word):
                 continue
-            off = sum(
+            off = _CLASH * (made in self._taken) + sum(
                 abs(self._vocabulary.count(text[:at] + made + text[at + len(word) :]) - tokens)
                 for text, at, tokens in wanted
             )
@@ -120,6 +124,8 @@ class Wording:
                 best, least = made, off
                 if not off:
                     break
+        if len(word) == 1 and least:
+            best = word  # a letter says nothing, and there may be no other that fits
         best = best or self._last_resort(word)
         self._taken.add(best)
         return best
@@ -142,8 +148,16 @@ class Wording:
         if word.isascii():
             yield from self._english(word, chance)
             return
-        for _ in range(_TRIES):
-            yield "".join(_alike(letter, chance) for letter in word)
+        words = self._vocabulary.words()
+        whole = words.get(case_of(word), ())
+        yield from chance.sample(whole, min(len(whole), 250))
+        for n in range(_TRIES):
+            parts = _FOREIGN.findall(word) if n % 2 else word
+            known = (words.get(case_of(part), ()) if len(part) > 1 else () for part in parts)
+            yield "".join(
+                chance.choice(found) if found else "".join(_alike(letter, chance) for letter in part)
+                for found, part in zip(known, parts, strict=True)
+            )
 
     def _english(self, word: str, chance: random.Random) -> Iterator[str]:
         words, length, case = self._vocabulary.words(), len(word), case_of(word)

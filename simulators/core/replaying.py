@@ -112,7 +112,8 @@ class Replay(Work):
 
     def _replayed(self, found: Replayed) -> SimulatedAnswer:
         call = self.call
-        context = self._context(call or ModelCall(dialect=self.dialect.name, operation="generate", model=""))
+        asked = call or ModelCall(dialect=self.dialect.name, operation="generate", model="")
+        context = self._context(msgspec.structs.replace(asked, stream=found.stream))
         head, events = found.head, found.timed
         pace, wire = self.state.document.pacing, self._due("wire", ())
         turn_faults = self._due("turn", ())

@@ -17,7 +17,8 @@ class Chain:
     @property
     def replayer(self) -> Any:
         """The part that has recordings, or None."""
-        return next((part for part in self.parts if getattr(part, "replayer", None) is not None), None)
+        found = (getattr(part, "replayer", None) for part in self.parts)
+        return next((replayer for replayer in found if replayer is not None), None)
 
     def answer(self, call: ModelCall, *, n: int, chance: Callable[[str], float]) -> ModelTurn | None:
         for part in self.parts:

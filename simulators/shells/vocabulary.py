@@ -99,7 +99,7 @@ class O200kWords:
         return self._cut.findall(text)  # type: ignore[no-any-return]
 
     def words(self) -> Mapping[str, Sequence[str]]:
-        """Words of ASCII letters that are one token, alone or after a blank, by `case_of`."""
+        """Words that are one token, alone or after a blank, by `case_of`."""
         return _words()
 
 
@@ -107,8 +107,9 @@ class O200kWords:
 def _words() -> Mapping[str, Sequence[str]]:
     words = {token.removeprefix(b" ") for token in o200k().token_byte_values()}
     found: dict[str, list[str]] = {}
-    for word in sorted(word for word in words if word.isalpha() and word.isascii()):
-        found.setdefault(case_of(word.decode()), []).append(word.decode())
+    for word in sorted(text for token in words if (text := token.decode("utf-8", "ignore")).isalpha()):
+        if word.encode() in words:
+            found.setdefault(case_of(word), []).append(word)
     return found
 
 

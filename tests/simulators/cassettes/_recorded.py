@@ -1,4 +1,4 @@
-"""The recordings of real providers, where they lie beside the project; tests that read them skip without, and say so."""
+"""The recordings of real providers, where they lie beside the project; tests that read them skip without, and say it."""
 
 import os
 from pathlib import Path

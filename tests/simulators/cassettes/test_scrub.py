@@ -9,10 +9,10 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from simulators.cassettes import vcr
 from simulators.cassettes.format import Exchange
 from simulators.cassettes.recording import Recorder
 from simulators.cassettes.scrub import scrub
-from simulators.cassettes import vcr
 from tests.simulators.cassettes._recorded import needs_recordings, some
 
 _WORD = string.ascii_letters + string.digits
@@ -27,7 +27,7 @@ SECRETS = st.one_of(
     token("sk-ant-api03-", 80, _WORD + "-_"), token("sk-ant-oat01-", 40), token("sk-proj-", 60, _WORD + "-_"),
     token("sk-svcacct-", 40), token("sk-", 48), token("sk-or-v1-", 64, _HEX), token("AIzaSy", 33, _WORD + "-_"),
     token("ya29.a0", 60, _WORD + "-_"), token("AKIA", 16, string.ascii_uppercase + "234567"), token("ghp_", 36),
-    token("github_pat_", 50), token("gho_", 36), token("xoxb-123456789012-", 24), token("xapp-1-", 30), token("glpat-", 20),
+    token("github_pat_", 50), token("gho_", 36), token("xoxb-123456789012-", 24), token("xapp-1-", 30), token("glpat-", 20),  # noqa: E501
     token("hf_", 34), token("gsk_", 52), token("xai-", 60), token("org-", 24), token("proj_", 24), token("r8_", 37),
     st.tuples(token("eyJ", 20), token("eyJ", 40), token("", 43)).map(".".join),
 )  # fmt: skip
@@ -36,7 +36,9 @@ PLACES = ("header", "bearer", "query", "body", "prose", "sse", "deltas", "base64
 
 def hidden(secret: str, place: str) -> Exchange:
     """An exchange with a secret in one place."""
-    made = Exchange(method="POST", uri="https://api.example.com/v1/messages", headers=(("content-type", "application/json"),))
+    made = Exchange(
+        method="POST", uri="https://api.example.com/v1/messages", headers=(("content-type", "application/json"),)
+    )
     match place:
         case "header":
             made.request_headers = (("x-api-key", secret),)
@@ -52,7 +54,9 @@ def hidden(secret: str, place: str) -> Exchange:
             made.headers = (("content-type", "text/event-stream"),)
             size = len(secret) if place == "sse" else 5
             pieces = [secret[i : i + size] for i in range(0, len(secret), size)]
-            events = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}} for p in pieces]
+            events = [
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}} for p in pieces
+            ]
             made.body = b"".join(b"event: e\ndata: %b\n\n" % msgspec.json.encode(e) for e in events)
         case "base64":
             made.body = msgspec.json.encode({"data": base64.b64encode(f"key={secret};".encode()).decode()})
@@ -77,7 +81,9 @@ def readable(exchange: Exchange) -> str:
         seen += [repr(tree), once, base64.b64decode(once.strip("<>") + "===").decode("latin-1")]
     except (msgspec.DecodeError, ValueError):
         pass
-    texts = [msgspec.json.decode(line[6:])["delta"]["text"] for line in exchange.body.splitlines() if line[:6] == b"data: "]
+    texts = [
+        msgspec.json.decode(line[6:])["delta"]["text"] for line in exchange.body.splitlines() if line[:6] == b"data: "
+    ]
     return "\n".join((*seen, "".join(texts)))
 
 

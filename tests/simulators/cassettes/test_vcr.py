@@ -33,7 +33,7 @@ def test_any_body_comes_back_byte_for_byte(body: bytes) -> None:
 
 
 def test_frames_cuts_and_messages_come_back() -> None:
-    frames = (Frame(at=0.1, head=True), Frame(at=0.2, size=11), Frame(at=0.3, sent="a"), Frame(at=0.4, received=b"\xff"),
+    frames = (Frame(at=0.1, head=True), Frame(at=0.2, size=11), Frame(at=0.3, sent="a"), Frame(at=0.4, received=b"\xff"),  # noqa: E501
               Frame(at=0.5, cut="reset"))  # fmt: skip
     before = Cassette(exchanges=[exchange(frames=frames, at=5.0)], claw={"origin": "simulated"})
     assert vcr.parse(vcr.dump(before), source="x").exchanges == before.exchanges
@@ -55,8 +55,14 @@ def test_vcrpy_reads_it_unchanged(tmp_path: Path) -> None:
         ("interactions: [", "c.yaml:2"),
         ("a: 1\n", "`interactions:`"),
         ("interactions:\n- request:\n    method: GET\n  response: {}\n", "c.yaml:3: interactions[0].request.uri"),
-        ("interactions:\n- request: {method: GET, uri: u}\n  response: {status: x}\n", "c.yaml:3: interactions[0].response"),
-        ("interactions:\n- request: {method: GET, uri: u}\n  response: {status: 200}\n  frames: [{at: x}]\n", "c.yaml:4: interactions[0].frames"),
+        (
+            "interactions:\n- request: {method: GET, uri: u}\n  response: {status: x}\n",
+            "c.yaml:3: interactions[0].response",
+        ),
+        (
+            "interactions:\n- request: {method: GET, uri: u}\n  response: {status: 200}\n  frames: [{at: x}]\n",
+            "c.yaml:4: interactions[0].frames",
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_place(text: str, said: str) -> None:
@@ -79,6 +85,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
 
 def test_parsed_bodies_are_read_as_the_bodies_they_stand_for() -> None:
-    text = "interactions:\n- request: {method: POST, uri: u, parsed_body: {a: 1}}\n  response: {status: {code: 200}, parsed_body: [1]}\n"
+    text = "interactions:\n- request: {method: POST, uri: u, parsed_body: {a: 1}}\n  response: {status: {code: 200}, parsed_body: [1]}\n"  # noqa: E501
     found = vcr.parse(text, source="c.yaml").exchanges[0]
     assert (found.request_body, found.body) == (b'{"a":1}', b"[1]")
