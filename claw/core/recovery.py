@@ -13,8 +13,9 @@ from claw.core.state import Compacting, State, Step, Target, Trigger, draw
 from claw.core.stream import ModelTurn
 from claw.core.transcript import CustomEntry, Entry, live, summary_message
 from claw.core.usage import Usage
-from claw.core.window import DEFAULT_OUTPUT, budget, message_tokens
+from claw.core.window import DEFAULT_OUTPUT, budget, message_tokens, text_tokens
 
+LEAST_PIECE = 500  # tokens that a summary call reads at least
 LEVELS = 3  # keep the newest part; keep a quarter of it; keep nothing but an unanswered prompt
 PASSING = (
     FailureKind.AUTH,
@@ -298,7 +299,7 @@ def _keep(state: State, level: int) -> int:
 def piece_tokens(state: State) -> int:
     """What one summary call reads, by the provider's count; half of it after each one that did not fit."""
     room = state.size - asking.summary_tokens(state) - min(compaction.OVERHEAD, state.size // 8)
-    return max(500, int(room * 0.8) >> state.halved)
+    return max(LEAST_PIECE, int(room * 0.8) >> state.halved)
 
 
 def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
@@ -315,11 +316,20 @@ def _nothing_to_gain(out: Step, trigger: Trigger) -> None:
 
 
 def _smaller_pieces(out: Step) -> None:
-    """The summary call itself did not fit: the same compaction again, in pieces of half the size."""
+    """The summary call itself did not fit: the same compaction again, in pieces of half the size or less. Where they
+    cannot get smaller, the same call is not made again."""
     job = cast(Compacting, out.state.compacting)
     fail_compaction(out, "the part to be summarised did not fit")
+    largest = max(text_tokens(piece) for piece in job.plan.pieces)
     out.set(halved=out.state.halved + 1)
-    begin_compaction(out, job.trigger)
+    while piece_tokens(out.state) / out.state.scale > largest and piece_tokens(out.state) > LEAST_PIECE:
+        out.set(halved=out.state.halved + 1)
+    if piece_tokens(out.state) / out.state.scale <= largest:
+        begin_compaction(out, job.trigger)
+    elif job.trigger == "manual":
+        finish_failed(out, FailureKind.CONTEXT_OVERFLOW, "the conversation could not be condensed: no part of it fits")
+    else:
+        _nothing_to_gain(out, job.trigger)
 
 
 def fail_compaction(out: Step, why: str) -> None:

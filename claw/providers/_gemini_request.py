@@ -77,7 +77,7 @@ def _said(message: Message, *, signs: bool) -> list[dict[str, Any]]:
         elif isinstance(part, TextPart) and part.text.strip():
             made = {"text": defused(part.text)}
         elif isinstance(part, ToolCallPart):
-            made = {"function_call": {"name": part.name, "args": part.input}}
+            made = {"function_call": {"id": part.id, "name": part.name, "args": part.input}}
             if signs and not called and signature is None:
                 signature = UNSIGNED  # only the first of parallel calls has one
             called = True
@@ -98,7 +98,7 @@ def _told(message: Message) -> list[dict[str, Any]]:
             parts.append(_image(part))
         elif isinstance(part, ToolResultPart):
             said = {"error" if part.is_error else "output": defused(part.text)}
-            parts.append({"function_response": {"name": part.name, "response": said}})
+            parts.append({"function_response": {"id": part.call_id, "name": part.name, "response": said}})
     results = [p for part in message.parts if isinstance(part, ToolResultPart) for p in part.content]
     return parts + [_image(p) for p in results if isinstance(p, ImagePart)]
 

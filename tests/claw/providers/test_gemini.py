@@ -105,7 +105,7 @@ def test_a_conversation_as_contents_results_of_one_turn_together():
     sent = call(chunk(finish="STOP"), history=HISTORY).sent
     assert [content["role"] for content in sent["contents"]] == ["user", "model", "user"]
     told = sent["contents"][2]["parts"]
-    assert told[0]["functionResponse"] == {"name": "read", "response": {"output": "R"}}
+    assert told[0]["functionResponse"] == {"id": "toolu_0", "name": "read", "response": {"output": "R"}}
     assert [next(iter(part)) for part in told] == ["functionResponse", "inlineData", "text"]
     assert sent["systemInstruction"]["parts"] == [{"text": "SYS"}]
     assert camel(sent)["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["type"] == "object"
