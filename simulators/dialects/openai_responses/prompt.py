@@ -132,7 +132,7 @@ def seen_items(items: Sequence[Item]) -> list[tuple[int, Item]]:
     kept = [
         (at, item)
         for at, item in enumerate(items[:start])
-        if is_message(item) and item.get("role") in (*_INSTRUCTIONS, "user")
+        if item.get("type") == "additional_tools" or (is_message(item) and item.get("role") in (*_INSTRUCTIONS, "user"))
     ]
     return kept + list(enumerate(items))[start:]
 

@@ -234,6 +234,15 @@ class TestCompaction:
         assert [item["type"] for item in said[-1]["response"]["output"]] == ["message", "compaction"]
         assert "response.compaction.compacting" in [event["type"] for event in said]
 
+    def test_tools_and_the_users_words_outlive_one(self) -> None:
+        asker = Asker()
+        tools = {"type": "additional_tools", "role": "developer", "tools": [{**TOOL, "description": "two words"}]}
+        said = [tools, user("one"), {"role": "assistant", "content": "lost lost"}]
+        sealed = {"type": "compaction", "encrypted_content": "gAAAAABpiixxrPOP"}
+        assert (
+            asker.respond([*said, sealed, user("on")], model="gpt-6.2-sol").body["usage"]["input_tokens"] == 2 + 1 + 1
+        )
+
     def test_a_trigger_asks_for_one(self) -> None:
         asker = Asker(turns=[{"text": "unused"}])
         said = asker.respond([user("x"), {"type": "compaction_trigger"}]).body
