@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-slow lint types contracts unit scenarios clean
+.PHONY: run test test-slow lint types contracts unit scenarios cassettes clean
 
 run: $(VENV)/.run
 	$(BIN)/claw scenario run
@@ -28,6 +28,10 @@ unit: $(VENV)/.dev
 
 scenarios: $(VENV)/.dev
 	$(BIN)/claw scenario run
+
+cassettes: $(VENV)/.dev
+	$(BIN)/python -m simulators.shells.shipped cassettes
+	$(BIN)/claw cassette verify cassettes
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow

@@ -12,7 +12,7 @@ import msgspec
 
 from claw.core.errors import ClawError
 from claw.lab.cache_lens import Lens, look
-from claw.lab.journal_file import read_journal, read_records
+from claw.lab.journal_file import is_cassette, read_journal, read_records
 from simulators import Simulator
 from simulators.core.wire import Request
 
@@ -45,6 +45,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 def explain(data: bytes, *, source: str) -> Explained:
     """Read and explain. Raises `ClawError` with file and place for what is neither a journal nor requests."""
+    if is_cassette(data):
+        return _told(read_journal(data, source=source), "exact")
     records = read_records(data, source=source)
     bodies = [_body(record) for record in records]
     if records and all(body is not None for body in bodies):

@@ -11,7 +11,7 @@ NEEDED = ("n", "path")
 
 def read_journal(data: bytes, *, source: str) -> list[dict[str, Any]]:
     """The exchanges in order of `n`. Raises `ClawError` with file, place and what would be right."""
-    exchanges = read_records(data, source=source)
+    exchanges = _of_cassette(data, source) if is_cassette(data) else read_records(data, source=source)
     if not exchanges:
         raise ClawError(
             f"{source}: there is no exchange in it; a journal is what GET /__sim__/accounts/KEY/journal gives"
@@ -25,6 +25,22 @@ def read_journal(data: bytes, *, source: str) -> list[dict[str, Any]]:
         if not isinstance(raw["n"], int) or isinstance(raw["n"], bool):
             raise ClawError(f"{source}: exchanges[{place}].n: a number from 1, not {raw['n']!r}")
     return exchanges
+
+
+def is_cassette(data: bytes) -> bool:
+    """Whether a file is recorded traffic in vcrpy's form."""
+    return data.startswith((b"interactions:", b"version:", b"claw:")) or b"\ninteractions:" in data[:65536]
+
+
+def _of_cassette(data: bytes, source: str) -> list[dict[str, Any]]:
+    from simulators.cassettes import vcr
+    from simulators.cassettes.format import CassetteError
+    from simulators.shells.recorded_journal import journal_of
+
+    try:
+        return journal_of(vcr.parse(data, source=source))
+    except CassetteError as error:
+        raise ClawError(str(error)) from None
 
 
 def read_records(data: bytes, *, source: str) -> list[Any]:

@@ -30,7 +30,7 @@ def read(kind: str, data: bytes, *, source: str) -> Cassette:
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
         raise CassetteError(f"{source}: nothing reads `{kind}`; {hint}")
     made: Cassette = _module(name).read(data, source=source)
-    made.claw = {"origin": "imported", "by": f"claw cassette import {_shown(name)}", **made.claw}
+    made.claw = {"origin": "imported", **made.claw, "by": f"claw cassette import {_shown(name)}"}
     if not made.exchanges:
         raise CassetteError(f"{source}: there is no exchange with a provider in it")
     return made

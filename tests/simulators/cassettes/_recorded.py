@@ -1,4 +1,4 @@
-"""The recordings of real providers, where they lie beside the project; tests that read them skip without, and say it."""
+"""The recordings of real providers, where they lie beside the project; tests that read them skip and say so."""
 
 import os
 from pathlib import Path
