@@ -13,6 +13,7 @@ from claw.core.errors import ClawError, FailureKind, ProviderError, ProviderFail
 from claw.core.stream import PartDelta, PartEnd, PartStart, StreamEvent
 
 REFUSAL_TRIGGER = "ANTHROPIC_MAGIC_STRING_TRIGGER_REFUSAL"
+_SOUND_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}").fullmatch
 Kind = Literal["text", "thinking", "tool_call"]
 
 
@@ -24,7 +25,7 @@ def defused(text: str) -> str:
 def tool_id(id: str) -> str:
     """The id as every API takes it (`^[a-zA-Z0-9_-]+$`, 64 characters); another one gets a name of its own, always
     the same, so that call and result still pair."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", id):
+    if _SOUND_ID(id):
         return id
     digest = hashlib.sha256(id.encode()).hexdigest()[:12]
     return f"{re.sub(r'[^a-zA-Z0-9_-]', '', id)[:40]}_{digest}"
