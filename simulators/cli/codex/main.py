@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from simulators.cli.codex import rollout
@@ -224,6 +225,8 @@ def make_run(
     agent = f"{originator}/{version.name} (Debian 12.0.0; x86_64) {terminal} ({client}; {client_version})"
     if config.provider.base_url == OPENAI and config.provider.key is None:
         settings = Settings(settings.version, settings.auto_compact_window, alone=True)
+    if settings.alone and config.provider.key is None:
+        config = replace(config, provider=replace(config.provider, key="alone"))
     if config.base_instructions:
         thread.base, thread.base_source = config.base_instructions, {"type": "custom"}
     run = Run(start, config, version, settings, thread, ids, Listener(), originator, agent, None, installation)
