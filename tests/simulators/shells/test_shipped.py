@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[3] / "cassettes"
 
 
 def test_the_folder_has_these_and_no_other() -> None:
-    assert sorted(file.relative_to(FOLDER).with_suffix("").as_posix() for file in FOLDER.rglob("*.*")) == sorted(  # noqa: E501
+    assert sorted(file.relative_to(FOLDER).with_suffix("").as_posix() for file in FOLDER.rglob("*.*")) == sorted(
         SHIPPED
     )
 

@@ -89,7 +89,7 @@ def codex() -> bytes:
     usage = {
         "type": "token_count",
         "info": {"last_token_usage": {"input_tokens": 9, "cached_input_tokens": 4, "output_tokens": 2}},
-    }  # noqa: E501
+    }
     return rows(
         {"type": "turn_context", "payload": {"model": "gpt-5.5"}},
         {"type": "response_item", "payload": item},
