@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -39,16 +39,21 @@ def _versions(said: list[str]) -> dict[str, str]:
 def install(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the commands; made if need be.")],
     version: Annotated[list[str] | None, typer.Option(help="NAME=VERSION, such as claude=2.1.19; repeatable.")] = None,
+    platform: Annotated[
+        str | None, typer.Option(help="posix or windows (NAME, NAME.cmd and NAME.ps1 for each); by itself: this one.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write a small program for each fake into DIR; put DIR first on PATH to use them."""
     from simulators.shells import shims
 
     chosen = _versions(version or [])
+    if platform not in (None, "posix", "windows"):
+        _refuse(f"--platform {platform}: there are posix and windows")
     if directory.exists() and not directory.is_dir():
         _refuse(f"{directory} is a file; name a folder")
     try:
-        written = shims.install(directory, chosen)
+        written = shims.install(directory, chosen, platform=platform)
     except OSError as error:
         _refuse(f"{directory}: {error.strerror or error}")
     if as_json:
@@ -67,7 +72,7 @@ def list_(
     from simulators.cli.config import DEFAULTS, VERSIONS_OF
     from simulators.cli.start import BASE_URLS
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": name, "versions": list(versions), "default": DEFAULTS[name], "base_url_variable": BASE_URLS.get(name)}
         for name, versions in VERSIONS_OF.items()
     ]

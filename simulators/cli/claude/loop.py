@@ -202,12 +202,12 @@ def _goes_on(context: Context, answer: Answer) -> Generator[Effect, Any, bool]:
 
 
 def _push(context: Context, text: str) -> Steps:
-    """Words put into the user's mouth."""
-    content = [{"type": "text", "text": text}]
-    row = yield from context.add("user", message={"role": "user", "content": content}, isMeta=True)
+    """Words put into the user's mouth: kept as a text, printed as a block."""
+    row = yield from context.add("user", message={"role": "user", "content": text}, isMeta=True)
     context.turn.steps += 1
-    event = {"type": "user", "message": row["message"], "parent_tool_use_id": None, "session_id": context.session.id}
     if context.version.rich_events:
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        event = {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": context.session.id}
         yield from context.out.event({**event, "uuid": row["uuid"], "timestamp": row["timestamp"], "isSynthetic": True})
 
 

@@ -122,10 +122,12 @@ def _open(start: Start, options: Options, version: Version, settings: Settings) 
     context = Context(start, options, version, settings, Session(id="", path=""))
     base = sessions.folder(home, start.cwd)
     rows: list[dict[str, Any]] = []
+    torn = False
     if old is not None:
         data = yield from sessions.load(home, start.cwd, old)
         if data is None:
             yield from _no_conversation(context, old)
+        torn = not (data or b"\n").endswith(b"\n")
         rows = sessions.parse(data or b"", recover_glued=version.rich_events)
     id = old
     if old is None or options.fork_session:
@@ -141,6 +143,7 @@ def _open(start: Start, options: Options, version: Version, settings: Settings) 
         rows=rows if id == old else (),
         persist=not options.no_session_persistence,
         bridges=version.rich_events,
+        torn=torn and id == old,
     )
     if rows and id != old:
         yield from context.session.append(*({**r, "sessionId": id} for r in rows))

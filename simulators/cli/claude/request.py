@@ -121,7 +121,7 @@ def with_safeguards(made: Body, *, cwd: str, home: str) -> Body:
         "toolsNarrowing", "mcpServerPolicy", "hostCredential",
     )  # fmt: skip
     git = dict.fromkeys(("root", "branch", "default_branch", "status"))
-    visibility = {"origin": None, "push_remote": None, "remotes": [], "visibility_cache": []}
+    visibility: Body = {"origin": None, "push_remote": None, "remotes": [], "visibility_cache": []}
     facts: Body = {"v": 1, "permission_mode": "plan", "platform": "linux", "live_cwd": cwd, "home_dir": home}
     facts["rule_roots"] = {"userSettings": f"{home}/.claude", **dict.fromkeys(roots, cwd)}
     facts["trusted_directories"] = {

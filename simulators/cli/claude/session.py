@@ -33,8 +33,16 @@ class Session:
     """A conversation: its rows so far (those on disk included) and the file that new ones are added to."""
 
     def __init__(
-        self, *, id: str, path: str, rows: Sequence[Row] = (), persist: bool = True, bridges: bool = True
+        self,
+        *,
+        id: str,
+        path: str,
+        rows: Sequence[Row] = (),
+        persist: bool = True,
+        bridges: bool = True,
+        torn: bool = False,
     ) -> None:
+        self._torn = torn  # the file's last line has no end: whoever wrote it was killed, or the disk was full
         self.id, self.path, self.persist, self.bridges = id, path, persist, bridges
         self.rows: list[Row] = list(rows)
         self.leaf: str | None = next((r["uuid"] for r in reversed(self.rows) if _chained(r)), None)
@@ -48,7 +56,8 @@ class Session:
                 self.leaf = row["uuid"]
         if self.persist:
             data = "".join(dump(row) + "\n" for row in rows).encode("utf-8", "surrogatepass")
-            problem = yield WriteFile(self.path, data, append=True)
+            problem = yield WriteFile(self.path, b"\n" + data if self._torn else data, append=True)
+            self._torn = problem is not None
             if problem is not None:
                 self.write_error = str(problem)
 

@@ -69,7 +69,9 @@ def _structured(context: Context, id: str, given: dict[str, Any]) -> ToolOutcome
     """The answer in the form that --json-schema asked for ends the turn."""
     missing = catalogue.unfit(json.loads(context.options.json_schema or "{}"), given)
     if missing:
-        return _refused(id, f"Output does not match required schema: {missing}")
+        text = f"Output does not match required schema: {missing}"
+        block = {"type": "tool_result", "content": text, "is_error": True, "tool_use_id": id}
+        return ToolOutcome(block, f"Error: {text}", {"decision": "accept", "source": "config"})
     context.turn.structured = given
     text = "Structured output provided successfully"
     return ToolOutcome(_block(id, text), text, {"decision": "accept", "source": "config"})

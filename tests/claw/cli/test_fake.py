@@ -23,6 +23,28 @@ def test_install_writes_a_command_for_the_release_that_was_asked_for(tmp_path: P
     assert "claude@2.1.19" in path.read_text()
 
 
+def test_on_windows_each_command_is_three_files(tmp_path: Path) -> None:
+    """One for POSIX shells, one for cmd, one for PowerShell; each passes arguments and the exit code on."""
+    done = run.invoke(app, ["install", str(tmp_path / "bin"), "--platform", "windows", "--json"])
+    assert done.exit_code == 0
+    names = {path.name for path in (tmp_path / "bin").iterdir()}
+    assert names == {f"{name}{ending}" for name in ("claude", "codex", "gemini") for ending in ("", ".cmd", ".ps1")}
+    assert json.loads(done.stdout)["installed"][0]["path"].endswith("claude.cmd")
+    starts = "-P -m simulators.shells.program claude@"
+    shell, cmd, ps1 = ((tmp_path / "bin" / f"claude{ending}").read_bytes() for ending in ("", ".cmd", ".ps1"))
+    assert all(starts.encode() in text for text in (shell, cmd, ps1))
+    assert shell.startswith(b"#!/bin/sh\n") and shell.endswith(b'"$@"\n') and b"\r" not in shell
+    assert cmd.startswith(b"@ECHO off\r\n") and b" %*\r\nEXIT /b %ERRORLEVEL%\r\n" in cmd
+    assert b"$input |" in ps1 and ps1.endswith(b"exit $LASTEXITCODE\n")
+
+
+def test_another_platform_is_refused(tmp_path: Path) -> None:
+    done = run.invoke(app, ["install", str(tmp_path / "bin"), "--platform", "beos"])
+    assert done.exit_code == 2
+    assert "there are posix and windows" in done.stderr
+    assert not (tmp_path / "bin").exists()
+
+
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
