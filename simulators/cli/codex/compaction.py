@@ -91,9 +91,7 @@ def _never() -> Generator[Effect, Any, bool]:
     return False
 
 
-def _book(
-    run: Run, done: Done, found: list[Item], remote: bool, *, attributed: bool
-) -> Generator[Effect, Any, None]:
+def _book(run: Run, done: Done, found: list[Item], remote: bool, *, attributed: bool) -> Generator[Effect, Any, None]:
     """What the summary cost is in the totals, unless the vendor's service wrote it."""
     thread, usage = run.thread, done.usage or Usage()
     thread.spent = thread.spent + usage
