@@ -4,10 +4,16 @@ It shows when the conversation goes on with what was heard of it and the request
 sent after it, only the client's own report can tell: success claimed over a broken answer is the same mistake.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from simulators.verdict._reading import Journal, Seen, Verdict
+
+# A note in brackets at the end of the turn: the client tells the model that the answer is not whole.
+MARKED = re.compile(
+    r"[\[(<][^\[\](){}<>]*(interrupt|cut|incomplete|truncat|abort|unfinished|lost)[^\[\]()<>]*[\])>]\s*$", re.I
+)
 
 
 def look(journal: Journal) -> Verdict:
@@ -50,6 +56,8 @@ def _after(journal: Journal, call: Seen) -> int | str:
         following = other.items[len(call.items) :]
         if not following:
             return "resent"
+        if following[0].role == "assistant" and MARKED.search(following[0].text):
+            return "dropped"
         return other.n if following[0].role == "assistant" and len(following) > 1 else "dropped"
     return "undecided"
 

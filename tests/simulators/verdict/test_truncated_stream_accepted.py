@@ -45,3 +45,8 @@ def test_a_client_that_left_was_not_cut_off() -> None:
 
 def test_side_calls_do_not_count() -> None:
     assert status(Story().ask(HI, kind="title", **CUT).ask(HI, says("x"), NEXT), CHECK)[0] == "not_checked"
+
+
+@pytest.mark.parametrize("text", ["[The answer was interrupted.]", "Hel\n[cut off: connection lost]"])
+def test_a_visible_marker_says_that_it_is_not_whole(text: str) -> None:
+    assert status(Story().ask(HI, **CUT).ask(HI, says(text), NEXT), CHECK)[0] == "ok"
