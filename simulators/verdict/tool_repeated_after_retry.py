@@ -18,6 +18,9 @@ def look(journal: Journal) -> Verdict:
     for verdict in (_two_results(failed, carrying), _asked_again(journal, carrying)):
         if verdict is not None:
             return verdict
+    heard = [call for call in journal.main if call.cut]  # calls may have arrived before the cut
+    if not any(other.n > call.n and other.key == call.key for call in [*failed, *heard] for other in carrying):
+        return "not_checked", (), "no request was retried around a tool's run"
     return "ok", [call.n for call in failed], f"{len(failed)} failures after a tool had run, none ran it again"
 
 

@@ -56,3 +56,8 @@ def test_two_runs_of_one_question_that_both_went_well_are_two_runs() -> None:
     for id in ("t1", "t9"):
         story.ask(DO).ask(DO, calls(id, **PAY), back(id, "ok"))
     assert status(story, CHECK)[0] == "not_checked"
+
+
+def test_a_refusal_before_any_tool_ran_shows_nothing() -> None:
+    story = Story().ask(DO, status=429).ask(DO).ask(DO, calls("t1", **PAY), back("t1", "ok"))
+    assert status(story, CHECK)[0] == "not_checked"
