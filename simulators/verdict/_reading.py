@@ -1,6 +1,7 @@
 """A journal read for judging: the calls, their conversations, how they failed, and which call each one continues."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal
@@ -18,6 +19,7 @@ SPOILT = frozenset({"error_event", "malformed_json", "malformed_sse", "empty", "
 OVERFLOW = frozenset({"context_overflow", "output_budget"})
 RETRYABLE = frozenset({408, 409, 429}) | frozenset(range(500, 600))
 _LOOSE = 20  # how many earlier calls are tried when no prefix fits
+_UNLIKE = 0.5  # prompts with less in common may be of two agents
 
 
 class Seen:
@@ -152,6 +154,16 @@ class Journal:
         """Whether something between the two calls is a good reason for another prompt: a summary, a refused size."""
         between = [call for call in self.calls if before.n <= call.n < after.n and call.key == after.key]
         return any(call.kind == "summary" or call.overflowed for call in between)
+
+    def another_agent(self, before: Seen, after: Seen) -> bool:
+        """Whether two calls that begin alike have prompts of two agents: unlike each other, and one of them is also
+        used on the other side (the earlier one comes back, or the later one was there before)."""
+        old, new = before.instructions, after.instructions
+        if not old.strip() or not new.strip() or SequenceMatcher(None, old[:4000], new[:4000]).ratio() >= _UNLIKE:
+            return False
+        same = [call for call in self.main if call.key == after.key]
+        back = any(call.n > after.n and call.instructions == old for call in same)
+        return back or any(call.n < before.n and call.instructions == new for call in same)
 
 
 def is_call(raw: Mapping[str, Any]) -> bool:

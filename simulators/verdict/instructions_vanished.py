@@ -18,6 +18,7 @@ ANOTHER_AGENT = 0.2  # less in common than this, and something left: it is anoth
 def look(journal: Journal) -> Verdict:
     pairs = [(call, link) for call in journal.main if (link := journal.links.get(call.n)) and _comparable(link)]
     pairs = [(call, link) for call, link in pairs if link.before.instructions.strip()]
+    pairs = [(call, link) for call, link in pairs if not journal.another_agent(link.before, call)]
     if not pairs:
         return "not_checked", (), "no conversation with instructions went on"
     for call, link in pairs:

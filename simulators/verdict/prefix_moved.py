@@ -38,7 +38,7 @@ def _moved(journal: Journal, call: Seen) -> bool:
     if link and link.how == "extends" and miss["level"] == "messages" and not miss["why"].startswith("settings"):
         return False  # every message was sent as before; it is the provider that leaves old thinking out
     before = link.before if link else _previous(journal, call)
-    return before is None or not journal.compacted(before, call)
+    return before is None or not (journal.compacted(before, call) or journal.another_agent(before, call))
 
 
 def _previous(journal: Journal, call: Seen) -> Seen | None:

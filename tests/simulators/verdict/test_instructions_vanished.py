@@ -88,3 +88,17 @@ def test_openais_places_for_instructions() -> None:
 def test_a_conversation_without_instructions_or_of_one_call_proves_nothing() -> None:
     assert status(Story().ask(HI), CHECK)[0] == "not_checked"
     assert status(goes_on(None, before=None), CHECK)[0] == "not_checked"
+
+
+def test_a_sub_agent_that_begins_with_the_same_words() -> None:
+    parent, sub = "You are the lead.\nPlan all the work and delegate it.", "Explore the files and report what is there."
+    story = Story().ask(HI, system=parent).ask(HI, system=sub).ask(HI, YES, NEXT, system=parent)
+    assert status(story, CHECK)[0] != "bad"
+    failed = Story().ask(HI, system=parent, status=529).ask(HI, system=sub).ask(HI, system=parent)
+    assert status(failed, CHECK)[0] != "bad"
+
+
+def test_a_prompt_that_is_gone_for_one_turn_or_thinner_is_still_missed() -> None:
+    more = (HI, YES, NEXT, says("BANANA"), user("And of Spain?"))
+    assert status(goes_on(None).ask(*more), CHECK)[0] == "bad"
+    assert status(goes_on("You are a helpful agent.\nKeep it short.").ask(*more), CHECK)[0] == "bad"

@@ -77,3 +77,8 @@ def test_nothing_to_read_proves_nothing() -> None:
 def test_a_model_without_a_price_has_none() -> None:
     assert price_usd("sim-x", 1000) is None
     assert price_usd("nobody/knows", 1000) is None
+
+
+def test_a_sub_agent_that_begins_with_the_same_words_moved_nothing() -> None:
+    story = Story().ask(HI).ask(HI, system="Explore the files and report.", **miss()).ask(HI, YES, NEXT, **READ)
+    assert status(story, CHECK)[0] == "ok"
