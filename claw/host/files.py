@@ -39,7 +39,14 @@ class HostFiles:
             return []
 
     def write(self, path: str, data: bytes) -> None:
-        """Replace `path` in one step. A reader sees the old bytes or the new ones, also after a crash."""
+        """Replace `path` in one step. A reader sees the old bytes or the new ones, also after a crash.
+
+        What is there and no regular file (a FIFO, a device) is written to, never replaced.
+        """
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            with open(path, "wb", buffering=0) as special:
+                _write_all(special.fileno(), data)
+            return
         path = os.path.realpath(path)
         folder = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)

@@ -317,7 +317,14 @@ def write(path: str | os.PathLike[str], cassette: Cassette) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """The same for any bytes. Raises `CassetteError`."""
+    """The same for any bytes; a FIFO or a device is written to, never replaced. Raises `CassetteError`."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        try:
+            with open(path, "wb") as special:
+                special.write(data)
+        except OSError as error:
+            raise CassetteError(f"{path}: cannot be written: {error.strerror or error}") from None
+        return
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:180]}.{os.getpid()}-{next(_SERIAL)}.tmp")
     try:
