@@ -144,7 +144,6 @@ def scrub(
         made = scrubbing.scrub(cassette)
         if rewrite:
             from simulators.cassettes.rewrite import rewritten
-
             from simulators.shells.vocabulary import o200k_words
 
             made = rewritten(made, o200k_words(), seed=seed)
